@@ -45,7 +45,8 @@ struct Arrays {
   std::vector<Real> y = x, z = x, out = x, other = x;
   std::vector<Carry<Real>> carried = std::vector<Carry<Real>>(Size(kLength));
   std::vector<Real> scratch = std::vector<Real>(Size(kLength + 1));
-  std::vector<double> wide_scratch = std::vector<double>(Size(6 * kLength + 1));
+  std::vector<Carry<Real>> d_alpha = std::vector<Carry<Real>>(rows.size());
+  Buffer<double> wide_scratch;
 };
 
 template <class Real>
@@ -85,13 +86,16 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
     add("ratios_up_to_" + std::to_string(width), kLength,
         [width](const auto& k, auto& a) {
           k.ratios_up_to(a.x.data(), a.y.data(), kLength, width,
-                         a.scratch.data(), a.other.data(), a.out.data());
+                         a.scratch.data(), a.out.data());
         });
-    add("windows_backward_" + std::to_string(width), kLength,
+    add("windows_backward_" + std::to_string(width), kRows * kDim,
         [width](const auto& k, auto& a) {
-          k.windows_backward(a.x.data(), 1, a.y.data(), a.z.data(), kLength,
-                             width, a.wide_scratch.data(), a.carried.data(),
-                             a.out.data());
+          constexpr int kPowers[kRows] = {};
+          a.wide_scratch.resize(Size(WindowsBackwardScratch(width, kDim)));
+          k.windows_backward(a.rows.data(), kDim, kPowers, a.rows.data(), kDim,
+                             a.rows.data(), kDim, kRows, kDim, width,
+                             a.wide_scratch.data(), a.d_alpha.data(), kDim,
+                             a.d_rows.data(), kDim);
         });
   };
   add("dot_rows", kRows * kDim, [](const auto& k, auto& a) {

@@ -14,6 +14,7 @@
 #include "mechanisms/kernels/rows-inl.h"
 #include "mechanisms/kernels/scan-inl.h"
 #include "mechanisms/kernels/sums-inl.h"
+#include "mechanisms/kernels/windows-inl.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();

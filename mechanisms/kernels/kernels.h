@@ -175,28 +175,34 @@ struct Kernels {
   void (*sums_from)(const Real* x, const Real* factors, std::int64_t count,
                     std::int64_t width, Real* scratch, Real* products);
 
-  // inverses(k) = 1 / sum of x(l) over l = max(0, k-width+1)..k, and ratios(k)
-  // = numerators(k) times that. They err by kInverseError u and kRatioError u
-  // more than the sum, where all three are normal numbers: that of a sum below
-  // 2^-128 (2^-1024 in f64) is infinite.
+  // ratios(k) = numerators(k) / sum of x(l) over l = max(0, k-width+1)..k. They
+  // err by kRatioError u more than the sum, which is within 2^-126 and 2^125 in
+  // f32 and a normal number in f64.
   void (*ratios_up_to)(const Real* x, const Real* numerators,
                        std::int64_t count, std::int64_t width, Real* scratch,
-                       Real* inverses, Real* ratios);
+                       Real* ratios);
 
-  // Takes MoChA's expectation (its eq 17) backwards: with e = exp(u), D(k) the
-  // sum of e over window k = max(0, k-width+1)..k, and d = dL/d beta,
+  // Takes MoChA's expectation (its eq 17) backwards for several rows by
+  // themselves: with e = exp(u), D(k) the sum of e over window k =
+  // max(0, k-width+1)..k, and d = dL/d beta,
   //   m(k) = sum over l in window k of e(l) d(l) / D(k),  d_alpha(k) += m(k)
   //   d_u(j) = e(j) sum over k = j..min(j+width-1, count-1) of
   //            alpha(k) / D(k) (d(j) - m(k)).
-  // e is kept times 2^-power: the largest is to be about 1, and |u| up to 600
-  // within 400. All is in f64: m errs by WindowsBackwardError(width, N) units
-  // of f64 of the same mean of |d|, d_u of the same sums of |d| and of these
-  // means, unless a term underflows, and by a rounding to Real; N counts f64
-  // lanes. `scratch` holds 5 count + min(width, count) + 1 numbers.
-  void (*windows_backward)(const Real* u, int power, const Real* alpha,
-                           const Real* d, std::int64_t count,
-                           std::int64_t width, double* scratch,
-                           Carry<Real>* d_alpha, Real* d_u);
+  // The e of row n are kept times 2^-powers[n]: the largest is to be about 1,
+  // and |u| up to 80 within 60 (600 and 400 in f64). All is in f64: m errs by
+  // WindowsBackwardError(min(width, count)) units of f64 of the same mean of
+  // |d|, d_u of the same sums of |d| and of these means, unless a term
+  // underflows, and by a rounding to Real. A row's bits do not depend on the
+  // rows beside it. `scratch` holds WindowsBackwardScratch(width, count)
+  // numbers, best from the beginning of a cache line on.
+  void (*windows_backward)(const Real* u, std::int64_t u_stride,
+                           const int* powers, const Real* alpha,
+                           std::int64_t alpha_stride, const Real* d_beta,
+                           std::int64_t d_beta_stride, std::int64_t rows,
+                           std::int64_t count, std::int64_t width,
+                           double* scratch, Carry<Real>* d_alpha,
+                           std::int64_t d_alpha_stride, Real* d_u,
+                           std::int64_t d_u_stride);
 
   // Over all pairs of k in [0, rows) and l in [0, count), x and y positive:
   //   row_sums(k) = sum over l of b(l) / (x(k) + y(l))
@@ -270,6 +276,15 @@ inline constexpr double kMostV = sizeof(Real) == sizeof(float) ? 0x1p60
                                                                : 0x1p500;
 
 inline constexpr std::int64_t kAdaptiveBlock = 16;
+
+// For eight rows, a lane of AVX-512 each: where windows begin at the first
+// entry, four numbers an entry of the memory, else six for each of the two
+// blocks that are kept, and two more of one, these being up to 64 entries
+// longer than the window.
+constexpr std::int64_t WindowsBackwardScratch(std::int64_t width,
+                                              std::int64_t count) {
+  return 8 * (width < count ? 14 * width + 8 * 70 : 4 * (count + 8));
+}
 
 // Terms of the expansions of cauchy_sums and of cauchy_moments.
 template <class Real>

@@ -237,18 +237,16 @@ void SumsFrom(const Real* x, const Real* factors, Index count, Index width,
 
 template <class Real>
 void RatiosUpTo(const Real* x, const Real* numerators, Index count, Index width,
-                Real* /*scratch*/, Real* inverses, Real* ratios) {
+                Real* /*scratch*/, Real* ratios) {
   for (Index k = 0; k < count; ++k) {
-    const Real sum = SumOf(x, WindowBegin(k, width), k + 1);
-    inverses[k] = 1 / sum;
-    ratios[k] = numerators[k] / sum;
+    ratios[k] = numerators[k] / SumOf(x, WindowBegin(k, width), k + 1);
   }
 }
 
 template <class Real>
-void WindowsBackward(const Real* u, int power, const Real* alpha, const Real* d,
-                     Index count, Index width, double* /*scratch*/,
-                     Carry<Real>* d_alpha, Real* d_u) {
+void WindowsBackwardOf(const Real* u, int power, const Real* alpha,
+                       const Real* d, Index count, Index width,
+                       Carry<Real>* d_alpha, Real* d_u) {
   std::fill_n(d_u, count, Real{0});
   const auto e = [=](Index j) { return std::ldexp(std::exp(u[j]), -power); };
   for (Index k = 0; k < count; ++k) {
@@ -262,6 +260,19 @@ void WindowsBackward(const Real* u, int power, const Real* alpha, const Real* d,
     for (Index l = WindowBegin(k, width); l <= k; ++l) {
       d_u[l] += alpha[k] * e(l) / D * (d[l] - mean);
     }
+  }
+}
+
+template <class Real>
+void WindowsBackward(const Real* u, Index u_stride, const int* powers,
+                     const Real* alpha, Index alpha_stride, const Real* d_beta,
+                     Index d_beta_stride, Index rows, Index count, Index width,
+                     double* /*scratch*/, Carry<Real>* d_alpha,
+                     Index d_alpha_stride, Real* d_u, Index d_u_stride) {
+  for (Index n = 0; n < rows; ++n) {
+    WindowsBackwardOf(u + n * u_stride, powers[n], alpha + n * alpha_stride,
+                      d_beta + n * d_beta_stride, count, width,
+                      d_alpha + n * d_alpha_stride, d_u + n * d_u_stride);
   }
 }
 

@@ -56,7 +56,7 @@ std::vector<Result<T>> ResultsOf(const Kernels<T>& kernels, Index n) {
     passed.push_back(static_cast<double>(1 - some));
   }
   Numbers<T> scratch(x.size() + 1);
-  Numbers<double> wide_scratch(6 * x.size() + 1);
+  constexpr int powers[kRows] = {1, 0, 1, 0, 1, 0};
 
   std::vector<Result<T>> results;
   const auto add = [&](const char* kernel,
@@ -135,12 +135,15 @@ std::vector<Result<T>> ResultsOf(const Kernels<T>& kernels, Index n) {
   for (const Index width : {3, 65}) {  // summed in two ways
     kernels.sums_from(x.data(), y.data(), n, width, scratch.data(), a.data());
     add("sums_from", {a});
-    kernels.ratios_up_to(x.data(), y.data(), n, width, scratch.data(), a.data(),
-                         b.data());
-    add("ratios_up_to", {a, b});
-    kernels.windows_backward(signs.data(), 1, y.data(), z.data(), n, width,
-                             wide_scratch.data(), carry(x), b.data());
-    add("windows_backward", {is_carried(), b});
+    kernels.ratios_up_to(x.data(), y.data(), n, width, scratch.data(),
+                         a.data());
+    add("ratios_up_to", {a});
+    Numbers<double> wide_scratch(
+        static_cast<std::size_t>(WindowsBackwardScratch(width, n)));
+    kernels.windows_backward(p.data(), n, powers, rows.data(), n, p.data(), n,
+                             kRows, n, width, wide_scratch.data(), carry(rows),
+                             n, many.data(), n);
+    add("windows_backward", {is_carried(), many});
   }
 
   b = y;

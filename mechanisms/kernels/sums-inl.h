@@ -85,13 +85,27 @@ void RunningSums(const Real* x, Index count, const Real* addend, Real* sums) {
   }
 }
 
-// How a sum over a window is written; arrays of Real may be narrower than sums.
+// 1 / x to 2 u, where x86 has a guess for x and 1 / x.
+template <class D, class Real = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> FineReciprocal(D d, hn::Vec<D> x) {
+  const auto one = hn::Set(d, Real{1});
+  if constexpr (HWY_ARCH_X86 && sizeof(Real) == sizeof(float)) {
+    // The guess is (1 - r) / x, and 1 / (1 - r) is 1 + r + r^2 but for 2^-34.
+    const auto guess = hn::ApproximateReciprocal(x);
+    const auto r = hn::NegMulAdd(x, guess, one);
+    return hn::MulAdd(guess, hn::MulAdd(r, r, r), guess);
+  } else {
+    return hn::Div(one, x);
+  }
+}
+
+// How a sum over a window is written.
 //
 // Writes a sum times a factor.
-template <class Real, class Sum>
+template <class Real>
 struct Product {
   const Real* factors;
-  Sum* products;
+  Real* products;
 
   Product From(Index k) const { return {factors + k, products + k}; }
   template <class Store>
@@ -101,55 +115,18 @@ struct Product {
   }
 };
 
-// Writes 1 / sum and numerator / sum.
-template <class Real, class Sum>
+// Writes numerator / sum.
+template <class Real>
 struct Ratio {
   const Real* numerators;
-  Sum* inverses;
-  Sum* ratios;
+  Real* ratios;
 
-  Ratio From(Index k) const {
-    return {numerators + k, inverses + k, ratios + k};
-  }
+  Ratio From(Index k) const { return {numerators + k, ratios + k}; }
   template <class Store>
   HWY_INLINE void Write(Index k, auto load, const Store& store,
                         auto sum) const {
-    const auto inverse =
-        hn::Div(hn::Set(hn::DFromV<decltype(sum)>(), Sum{1}), sum);
-    store(inverses + k, inverse);
+    const auto inverse = FineReciprocal(hn::DFromV<decltype(sum)>(), sum);
     store(ratios + k, hn::Mul(load(numerators + k), inverse));
-  }
-};
-
-// Makes means of sums, adds them to d_alpha, and writes them times the weights
-// in the place of the inverses.
-struct Mean {
-  const double* weights;
-  double* inverses;
-  double* d_alpha;
-
-  Mean From(Index k) const { return {weights + k, inverses + k, d_alpha + k}; }
-  template <class Store>
-  HWY_INLINE void Write(Index k, auto load, const Store& store,
-                        auto sum) const {
-    const auto mean = hn::Mul(load(inverses + k), sum);
-    store(inverses + k, hn::Mul(load(weights + k), mean));
-    store(d_alpha + k, hn::Add(load(d_alpha + k), mean));
-  }
-};
-
-// Writes e (minuend - sum).
-template <class Real>
-struct Difference {
-  const double* e;
-  const double* minuends;
-  Real* d_u;
-
-  Difference From(Index k) const { return {e + k, minuends + k, d_u + k}; }
-  template <class Store>
-  HWY_INLINE void Write(Index k, auto load, const Store& store,
-                        auto sum) const {
-    store(d_u + k, hn::Mul(load(e + k), hn::Sub(load(minuends + k), sum)));
   }
 };
 
@@ -316,44 +293,14 @@ template <class Real>
 void SumsFrom(const Real* x, const Real* factors, Index count, Index width,
               Real* scratch, Real* sums) {
   WindowSums<false>(x, count, width, scratch, sums,
-                    Product<Real, Real>{factors, sums});
+                    Product<Real>{factors, sums});
 }
 
 template <class Real>
 void RatiosUpTo(const Real* x, const Real* numerators, Index count, Index width,
-                Real* scratch, Real* inverses, Real* ratios) {
-  WindowSums<true>(x, count, width, scratch, inverses,
-                   Ratio<Real, Real>{numerators, inverses, ratios});
-}
-
-template <class Real>
-void WindowsBackward(const Real* u, int power, const Real* alpha, const Real* d,
-                     Index count, Index width, double* scratch, double* d_alpha,
-                     Real* d_u) {
-  double* const e = scratch;
-  double* const ed = e + count;
-  double* const inverses = ed + count;
-  double* const weights = inverses + count;
-  double* const sums = weights + count;  // of wide windows
-  double* const further = sums + count;
-  const hn::ScalableTag<double> wide;
-  const Index lanes = LanesOf(wide);
-  const auto exponentials = [&](Index j, Index size) HWY_ATTR {
-    const auto v = ModerateExp(wide, LoadLanes(wide, u + j, size), power);
-    StoreLanes(wide, v, size, e + j);
-    StoreLanes(wide, hn::Mul(v, LoadLanes(wide, d + j, size)), size, ed + j);
-  };
-  Index j = 0;
-  for (; j + lanes <= count; j += lanes) exponentials(j, lanes);
-  if (j < count) exponentials(j, count - j);
-  WindowSums<true>(e, count, width, further, sums,
-                   Ratio<Real, double>{alpha, inverses, weights});
-  WindowSums<true>(ed, count, width, further, sums,
-                   Mean{weights, inverses, d_alpha});
-  WindowSums<false>(weights, count, width, further, sums,
-                    Product<Real, double>{d, ed});
-  WindowSums<false>(inverses, count, width, further, sums,
-                    Difference<Real>{e, ed, d_u});
+                Real* scratch, Real* ratios) {
+  WindowSums<true>(x, count, width, scratch, ratios,
+                   Ratio<Real>{numerators, ratios});
 }
 
 template <class D, class Real = hn::TFromD<D>>

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <optional>
 
+#include "mechanisms/kernels/flush_denormals.h"
 #include "mechanisms/kernels/kernels.h"
 
 namespace attnbench::mocha {
@@ -108,13 +109,13 @@ void ForEachWindowFrom(std::size_t w, const Buffer<Sums>& choices,
       [&](std::size_t n, const Sums& window) { use(last - n, window); });
 }
 
-// Kernels compute the same formulas for rows of moderate energies: exp(u), in
-// Number, is a normal number for all of them, and in units of the largest one
-// so are sums, products and quotients. The unit is a power of two, which costs
-// no rounding. This gives its exponent, or nothing for other rows.
-template <class Number, class Real>
+// Kernels compute the same formulas for rows of moderate energies: exp(u) is a
+// normal number for all of them, and in units of the largest one so are sums,
+// products and quotients. The unit is a power of two, which costs no rounding.
+// This gives its exponent, or nothing for other rows.
+template <class Real>
 std::optional<int> UnitOfModerate(std::span<const Real> u) {
-  constexpr bool kSingle = std::is_same_v<Number, float>;
+  constexpr bool kSingle = std::is_same_v<Real, float>;
   constexpr Real kLargest = kSingle ? 80 : 600;
   constexpr Real kRange = kSingle ? 60 : 400;
   Real smallest, largest;
@@ -138,25 +139,65 @@ class WindowExpectation final : public ChunkExpectation<Real> {
 
   void Forward(const ChoiceRows<Real>& rows,
                const MatrixView<Real>& attention) override {
-    for (Index n = 0; n < rows.count(); ++n) {
-      ForwardRow(rows.Row(n), attention.Row(n));
-    }
+    ForEachRun(
+        rows,
+        [&](Index first, Index count) {
+          for (Index n = first; n < first + count; ++n) {
+            ModerateForward(rows.Row(n), units_[Size(n - first)],
+                            attention.Row(n));
+          }
+        },
+        [&](Index n) { ForwardRow(rows.Row(n), attention.Row(n)); });
   }
   void Backward(const ChoiceRows<Real>& rows,
                 const MatrixView<const Real>& d_attention,
                 const ChoiceRowsGradient<Real>& gradient) override {
-    for (Index n = 0; n < rows.count(); ++n) {
-      BackwardRow(rows.Row(n), d_attention.Row(n), gradient.Row(n));
-    }
+    ForEachRun(
+        rows,
+        [&](Index first, Index count) {
+          ModerateBackward(rows.Rows(first, count),
+                           d_attention.Rows(first, count),
+                           gradient.Rows(first, count));
+        },
+        [&](Index n) {
+          BackwardRow(rows.Row(n), d_attention.Row(n), gradient.Row(n));
+        });
   }
 
  private:
+  using Number = Carry<Real>;
+
+  // Calls moderate(first, count) for rows of moderate energies that follow one
+  // another, with their units in units_, and other(n) for each row between.
+  //
+  // Where masses run out they are denormal numbers, on which CPUs are slow.
+  // Moderate rows take these for 0.
+  template <class Moderate, class Other>
+  void ForEachRun(const ChoiceRows<Real>& rows, const Moderate& moderate,
+                  const Other& other) {
+    units_.clear();
+    for (Index n = 0;; ++n) {
+      const auto unit = n < rows.count()
+                            ? UnitOfModerate(rows.chunk_energies.Row(n))
+                            : std::nullopt;
+      if (unit) {
+        units_.push_back(*unit);
+        continue;
+      }
+      if (!units_.empty()) {
+        const FlushDenormals flush;
+        const Index count = std::ssize(units_);
+        moderate(n - count, count);
+        units_.clear();
+      }
+      if (n == rows.count()) return;
+      other(n);
+    }
+  }
+
   // With D(k) the sum of exp(u) over window k,
   //   beta(j) = exp(u(j)) sum over k = j..j+w-1 of alpha(k) / D(k).
   void ForwardRow(const ChoiceRow<Real>& row, std::span<Real> attention) {
-    if (const auto unit = UnitOfModerate<Real>(row.chunk_energies)) {
-      return ModerateForward(row, *unit, attention);
-    }
     using Sums = ScaledSums<Number, 1>;
     const std::size_t w = Prepare(row.chunk_energies, weights_.choices);
     ForEachWindow(
@@ -184,16 +225,6 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   void BackwardRow(const ChoiceRow<Real>& row,
                    std::span<const Real> d_attention,
                    const ChoiceRowGradient<Real>& gradient) {
-    // This is in Number because d(j) - m(k) cancels.
-    if (const auto unit = UnitOfModerate<Number>(row.chunk_energies)) {
-      const std::size_t T = d_attention.size();
-      wide_scratch_.resize(6 * T + 1);
-      return BestKernels<Real>().windows_backward(
-          row.chunk_energies.data(), *unit, row.selection.data(),
-          d_attention.data(), static_cast<Index>(T), width_,
-          wide_scratch_.data(), gradient.selection.data(),
-          gradient.chunk_energies.data());
-    }
     using Sums = ScaledSums<Number, 2>;  // the weights; times d or m
     const std::size_t w = Prepare(row.chunk_energies, means_.choices);
     ForEachWindow(
@@ -217,22 +248,33 @@ class WindowExpectation final : public ChunkExpectation<Real> {
                       });
   }
 
-  using Number = Carry<Real>;
-
   void ModerateForward(const ChoiceRow<Real>& row, int unit,
                        std::span<Real> attention) {
     const std::size_t T = attention.size();
-    scratch_.resize(4 * T + 1);
+    scratch_.resize(3 * T + 1);
     Real* const e = scratch_.data();
-    Real* const inverses = e + T;
-    Real* const weights = inverses + T;
+    Real* const weights = e + T;
     Real* const further = weights + T;
     const Kernels<Real>& kernels = BestKernels<Real>();
     const auto count = static_cast<Index>(T);
     kernels.exp_scaled(row.chunk_energies.data(), count, unit, e);
     kernels.ratios_up_to(e, row.selection.data(), count, width_, further,
-                         inverses, weights);
+                         weights);
     kernels.sums_from(weights, e, count, width_, further, attention.data());
+  }
+
+  // All is in Number because d(j) - m(k) cancels.
+  void ModerateBackward(const ChoiceRows<Real>& rows,
+                        const MatrixView<const Real>& d_attention,
+                        const ChoiceRowsGradient<Real>& gradient) {
+    const MatrixView<const Real>& u = rows.chunk_energies;
+    wide_scratch_.resize(Size(WindowsBackwardScratch(width_, u.cols)));
+    BestKernels<Real>().windows_backward(
+        u.data, u.row_stride, units_.data(), rows.selection.data,
+        rows.selection.row_stride, d_attention.data, d_attention.row_stride,
+        u.rows, u.cols, width_, wide_scratch_.data(), gradient.selection.data,
+        gradient.selection.row_stride, gradient.chunk_energies.data,
+        gradient.chunk_energies.row_stride);
   }
 
   template <std::size_t Count>
@@ -253,7 +295,8 @@ class WindowExpectation final : public ChunkExpectation<Real> {
   }
 
   const Index width_;
-  Buffer<Real> scratch_;         // of moderate rows, forward
+  Buffer<int> units_;            // of moderate rows
+  Buffer<Real> scratch_;         // forward
   Buffer<double> wide_scratch_;  // and backward
   // They serve energies that are not moderate.
   Buffer<ScaledExp<Number>> exp_u_;  // [T]

@@ -12,9 +12,9 @@
 // Where |u| is at most 80 and u spans at most 60 (600 and 400 in f64) all is
 // done by kernels in Real, which carry long sums in f64: relative error of beta
 // at most 16 units of Real and those of exp, in f64 2 min(w, T) / N units more,
-// N being the lanes. Beyond, and backwards, numbers are Carry<Real>, and the
-// error is about the rounding of Real. Neither bound holds for beta below 1e-37
-// (1e-200).
+// N being the lanes. Denormal numbers count as 0 there. Beyond, and backwards,
+// numbers are Carry<Real>, and the error is about the rounding of Real. Neither
+// bound holds for beta below 1e-37 (1e-200).
 #ifndef ATTNBENCH_MECHANISMS_MOCHA_WINDOW_EXPECTATION_H_
 #define ATTNBENCH_MECHANISMS_MOCHA_WINDOW_EXPECTATION_H_
 

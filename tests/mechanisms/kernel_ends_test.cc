@@ -311,18 +311,20 @@ TYPED_TEST(KernelEndsTest, SumsOverWindowsGoUpToTheLargestNumber) {
     const std::vector<Real> x = {Ends<Real>::kDenormal, kMost / 2, kMost / 2,
                                  kMost, kMost};
     const std::vector<Real> ones(5, 1);
-    std::vector<Real> scratch(8), sums(5), inverses(5), ratios(5);
+    std::vector<Real> scratch(8), sums(5), ratios(5);
     kernels.sums_from(x.data(), ones.data(), 5, 2, scratch.data(), sums.data());
     EXPECT_EQ(sums[0], kMost / 2);
     EXPECT_EQ(sums[1], kMost);
     EXPECT_EQ(sums[3], Ends<Real>::kInfinity);
-    const std::vector<Real> small = {Ends<Real>::kNormal,
-                                     Ends<Real>::kNormal / 8, 1, 1, 1};
-    kernels.ratios_up_to(small.data(), ones.data(), 5, 1, scratch.data(),
-                         inverses.data(), ratios.data());
-    EXPECT_EQ(inverses[0], 1 / Ends<Real>::kNormal);
-    EXPECT_EQ(inverses[1], Ends<Real>::kInfinity);
-    EXPECT_EQ(inverses[2], 1);
+    // The ends of the range that a sum has an inverse for.
+    const Real most =
+        std::ldexp(Real(1), sizeof(Real) == sizeof(float) ? 125 : 1021);
+    const std::vector<Real> ends = {Ends<Real>::kNormal, most, 1, 3, 1};
+    kernels.ratios_up_to(ends.data(), ones.data(), 5, 1, scratch.data(),
+                         ratios.data());
+    for (std::size_t k = 0; k < 5; ++k) {
+      ExpectNear(ratios[k], 1 / static_cast<Wide>(ends[k]), kRatioError);
+    }
   });
 }
 

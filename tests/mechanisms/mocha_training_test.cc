@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "mechanisms/kernels/flush_denormals.h"
 #include "mechanisms/mocha/published_window.h"
 #include "mechanisms/mocha/window_expectation.h"
 #include "tests/support/property.h"
@@ -293,6 +296,77 @@ TYPED_TEST(MochaTrainingTest, NothingFiniteMakesSomethingInfinite) {
     const Gradient<TypeParam> gradient = GradientOf(c);
     EXPECT_TRUE(Agrees(gradient.alpha, ByDefinition(c).d_alpha, 1e-6L, 1e-6L));
     EXPECT_TRUE(Agrees(gradient.u, ByDefinition(c).d_u, 1e-6L, 1e-6L));
+  }
+}
+
+// The kernels take rows of moderate energies together, and others lie between.
+TYPED_TEST(MochaTrainingTest, AnOutputHasTheSameBitsBesideAnyOthers) {
+  using Real = TypeParam;
+  constexpr Index kT = 45;
+  for (const Index w : {Index{2}, Index{7}, kInfiniteWidth}) {
+    std::vector<Case<Real>> alone;
+    for (unsigned n = 0; n < 20; ++n) {
+      const bool is_moderate = n % 7 < 5;
+      alone.push_back(
+          MakeCase<Real>(kT, w, is_moderate ? "random" : "huge", n));
+    }
+    Case<Real> all{.w = w, .alpha = {}, .u = {}, .d = {}};
+    for (const Case<Real>& c : alone) {
+      all.alpha.insert(all.alpha.end(), c.alpha.begin(), c.alpha.end());
+      all.u.insert(all.u.end(), c.u.begin(), c.u.end());
+      all.d.insert(all.d.end(), c.d.begin(), c.d.end());
+    }
+    const auto table = [&](auto& numbers) {
+      return MatrixView(numbers.data(), Index{20}, kT);
+    };
+    std::vector<Real> beta(all.u.size()), d_u(all.u.size());
+    std::vector<Carry<Real>> d_alpha(all.u.size(), 3);
+    const ChoiceRows<Real> rows{.start = {},
+                                .p = {},
+                                .complement = {},
+                                .selection = table(std::as_const(all.alpha)),
+                                .chunk_energies = table(std::as_const(all.u))};
+    const auto step = mocha::MakeWindowExpectation<Real>(ConfigOf(w));
+    step->Forward(rows, table(beta));
+    step->Backward(rows, table(std::as_const(all.d)),
+                   {.start = {},
+                    .p = {},
+                    .selection = table(d_alpha),
+                    .chunk_energies = table(d_u)});
+    for (std::size_t n = 0; n < alone.size(); ++n) {
+      SCOPED_TRACE(n);
+      const auto row = [&](const auto& numbers) {
+        const auto first = numbers.begin() + static_cast<Index>(n) * kT;
+        return std::vector(first, first + kT);
+      };
+      const Gradient<Real> gradient = GradientOf(alone[n]);
+      EXPECT_EQ(row(beta), alone[n].Beta());
+      EXPECT_EQ(row(d_u), gradient.u);
+      std::vector<Carry<Real>> found = row(d_alpha);
+      for (Carry<Real>& value : found) value -= 3;
+      EXPECT_EQ(found, gradient.alpha);
+    }
+  }
+}
+
+TYPED_TEST(MochaTrainingTest, DenormalMassIsNothingAndTheModeIsAsBefore) {
+  using Real = TypeParam;
+  auto c = MakeCase<Real>(40, 4, "random", 1);
+  for (const std::uint64_t mode : {std::uint64_t{0}, FlushDenormals::kMode}) {
+    std::optional<FlushDenormals> flush;
+    if (mode != 0) flush.emplace();
+    std::ranges::fill(c.alpha, std::numeric_limits<Real>::denorm_min());
+    std::vector<Real> beta = c.Beta();
+    EXPECT_EQ(FlushDenormals::Mode(), mode);
+    if (FlushDenormals::kMode != 0) {
+      EXPECT_EQ(beta, std::vector<Real>(40, 0));
+    }
+    GradientOf(c);
+    EXPECT_EQ(FlushDenormals::Mode(), mode);
+    c.u[7] = std::numeric_limits<Real>::max();
+    GradientOf(c);
+    EXPECT_EQ(FlushDenormals::Mode(), mode);
+    c.u[7] = 0;
   }
 }
 
