@@ -369,7 +369,7 @@ class GroupBackward {
     double* const e = now_;
     double* const d = now_ + kD * part_;
     double* const weights = weights_;
-    LoadColumns(u, first, size, [=](Index k, auto v, auto w) HWY_ATTR {
+    LoadColumns(u, first, size, [&](Index k, auto v, auto w) HWY_ATTR {
       SetEntry(ExpScaledBy(AsDoubles(v), magic), e, k);
       SetEntry(ExpScaledBy(AsDoubles(w), magic), e, k + 1);
     });
