@@ -69,9 +69,10 @@ inline double SelectError(std::int64_t rows, std::int64_t count) {
 }
 
 // Of the gradient by p of all rows, in units of f64 of q (G + M), in the
-// letters of select_backward, beside two roundings to Real: d_p = q (g - dq)
-// has q from the rows before, g and dq from those behind, a difference and a
-// product. It grows with the rows by 20 units, which is 2^-24.7 of one of f32.
+// letters of select_rows_backward, beside two roundings to Real: d_p = q (g -
+// dq) has q from the rows before, g and dq from those behind, a difference and
+// a product. It grows with the rows by 20 units, which is 2^-24.7 of one of
+// f32.
 inline double SelectGradientError(std::int64_t rows, std::int64_t count) {
   return 2 * SelectError(rows, count) + 2;
 }

@@ -157,11 +157,12 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
     std::fill_n(a.carried.begin(), kDim, 0);
     a.carried[0] = 1;
     k.select_rows(a.x.data(), kDim, nullptr, a.carried.data(), kLength / kDim,
-                  kDim, a.out.data(), kDim, nullptr);
+                  kDim, a.out.data(), kDim, nullptr, 0);
   });
-  add("select_backward", kLength, [](const auto& k, auto& a) {
-    k.select_backward(a.x.data(), nullptr, a.z.data(), a.y.data(), kLength,
-                      a.out.data(), a.carried.data());
+  add("select_rows_backward", kLength, [](const auto& k, auto& a) {
+    k.select_rows_backward(a.x.data(), kDim, nullptr, a.z.data(), kDim,
+                           a.y.data(), kDim, nullptr, kLength / kDim, kDim,
+                           a.out.data(), kDim, a.carried.data());
   });
   for (const Index width : {4, 16, 17, 64, 256, 1024}) windows(width);
   add("reciprocal_moments", kPairs, [](const auto& k, auto& a) {

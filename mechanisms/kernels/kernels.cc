@@ -42,7 +42,7 @@ const Kernels<Real>* Table() {
       .softmax_backward = &SoftmaxBackward<Real>,
       .sigmoid = &Sigmoid<Real>,
       .select_rows = &SelectRows<Real>,
-      .select_backward = &SelectBackward<Real>,
+      .select_rows_backward = &SelectRowsBackward<Real>,
       .sums_from = &SumsFrom<Real>,
       .ratios_up_to = &RatiosUpTo<Real>,
       .windows_backward = &WindowsBackward<Real>,

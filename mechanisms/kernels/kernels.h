@@ -141,31 +141,40 @@ struct Kernels {
   //   q(j) = (1 - p(j-1)) q(j-1) + start(j),  alpha(j) = p(j) q(j).
   // `start` is that of the first row; it is replaced by that of the row behind
   // the last, which is alpha before it is rounded. `complement` has 1 - p for p
-  // above a half; null: 1 minus p. q goes to `arrived` unless that is null.
-  // Rows of both stand one after another. q is carried in f64 whatever the
-  // precision: from the start of the first, the relative error of row i is at
-  // most SelectError(i + 1, count) of its units and a rounding to Real.
-  // Nothing is computed where no mass is, or less than rounds to 0 in Real. A
-  // row's bits do not depend on how many there are. p is within 0 and 1, starts
-  // are not negative.
+  // above a half, rows one after another; null: 1 minus p. q goes to `arrived`
+  // unless that is null. q is carried in f64 whatever the precision: from the
+  // start of the first, the relative error of row i is at most
+  // SelectError(i + 1, count) of its units and a rounding to Real. Nothing is
+  // computed where no mass is, or less than rounds to 0 in Real. A row's bits
+  // do not depend on how many there are. p is within 0 and 1, starts are not
+  // negative.
   void (*select_rows)(const Real* p, std::int64_t p_stride,
                       const Real* complement, Carry<Real>* start,
                       std::int64_t rows, std::int64_t count, Real* alpha,
-                      std::int64_t alpha_stride, Real* arrived);
+                      std::int64_t alpha_stride, Real* arrived,
+                      std::int64_t arrived_stride);
 
-  // Does the same backwards for one row, with q in `arrived`. Alpha is where
-  // the next row starts, so its derivative is g = d_alpha (null: zeros) plus
-  // what `d_start` holds:
+  // Does the same backwards, from the last row to the first, with q in
+  // `arrived`. Alpha is where the next row starts, so its derivative is the sum
+  // g = d_alpha + d_more + d_start of the row behind (null: zeros):
   //   dq(j) = p(j) g(j) + (1 - p(j)) dq(j+1)
   //   d_p(j) = q(j) (g(j) - dq(j+1)),  d_start(j) = dq(j).
-  // Let G and M be what the recurrence makes of magnitudes in the place of g
-  // and dq. After n rows, the last of which began with d_start of 0, d_start
-  // errs by at most SelectError(n, count) units of f64 of M(j), and d_p by 2
-  // units more of q(j) (G(j) + M(j+1)) and by a rounding to Real: with q of
-  // select_rows by SelectGradientError(rows, count) and two roundings.
-  void (*select_backward)(const Real* p, const Real* complement,
-                          const Real* arrived, const Real* d_alpha,
-                          std::int64_t count, Real* d_p, Carry<Real>* d_start);
+  // `d_start` has dL/d of where the row behind the last starts; it is replaced
+  // by that of where the first does. Rows of `complement` and `d_more` are one
+  // after another. Let G and M be what the recurrence makes of magnitudes in
+  // the place of g and dq. After n rows d_start errs by at most
+  // SelectError(n, count) units of f64 of M(j), if it was exact at first, and
+  // d_p by 2 units more of q(j) (G(j) + M(j+1)) and by a rounding to Real: with
+  // q of select_rows by SelectGradientError(rows, count) and two roundings.
+  // Denormal numbers in the arrays, and d_p that would be denormal, are taken
+  // for 0. A row's bits do not depend on how many there are.
+  void (*select_rows_backward)(const Real* p, std::int64_t p_stride,
+                               const Real* complement, const Real* arrived,
+                               std::int64_t arrived_stride, const Real* d_alpha,
+                               std::int64_t d_alpha_stride,
+                               const Carry<Real>* d_more, std::int64_t rows,
+                               std::int64_t count, Real* d_p,
+                               std::int64_t d_p_stride, Carry<Real>* d_start);
 
   // products(k) = factors(k) sum of x(l) over l = k..min(k+width-1, count-1);
   // width >= 1. `scratch` holds min(width, count) + 1 numbers. This takes
@@ -185,7 +194,7 @@ struct Kernels {
   // Takes MoChA's expectation (its eq 17) backwards for several rows by
   // themselves: with e = exp(u), D(k) the sum of e over window k =
   // max(0, k-width+1)..k, and d = dL/d beta,
-  //   m(k) = sum over l in window k of e(l) d(l) / D(k),  d_alpha(k) += m(k)
+  //   m(k) = sum over l in window k of e(l) d(l) / D(k),  d_alpha(k) = m(k)
   //   d_u(j) = e(j) sum over k = j..min(j+width-1, count-1) of
   //            alpha(k) / D(k) (d(j) - m(k)).
   // The e of row n are kept times 2^-powers[n]: the largest is to be about 1,

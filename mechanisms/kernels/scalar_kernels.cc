@@ -189,26 +189,43 @@ void Select(const Real* p, const Real* complement, Carry<Real>* start,
 template <class Real>
 void SelectRows(const Real* p, Index p_stride, const Real* complement,
                 Carry<Real>* start, Index rows, Index count, Real* alpha,
-                Index alpha_stride, Real* arrived) {
+                Index alpha_stride, Real* arrived, Index arrived_stride) {
   for (Index i = 0; i < rows; ++i) {
     Select(p + i * p_stride,
            complement == nullptr ? nullptr : complement + i * count, start,
            count, alpha + i * alpha_stride,
-           arrived == nullptr ? nullptr : arrived + i * count);
+           arrived == nullptr ? nullptr : arrived + i * arrived_stride);
   }
 }
 
 template <class Real>
 void SelectBackward(const Real* p, const Real* complement, const Real* arrived,
-                    const Real* d_alpha, Index count, Real* d_p,
-                    Carry<Real>* d_start) {
+                    const Real* d_alpha, const Carry<Real>* d_more, Index count,
+                    Real* d_p, Carry<Real>* d_start) {
   Carry<Real> dq = 0;
   for (Index j = count; j-- > 0;) {
-    const Carry<Real> g =
-        d_start[j] + (d_alpha == nullptr ? Real{0} : d_alpha[j]);
+    Carry<Real> g = d_start[j];
+    if (d_alpha != nullptr) g += d_alpha[j];
+    if (d_more != nullptr) g += d_more[j];
     d_p[j] = static_cast<Real>(arrived[j] * (g - dq));
     dq = p[j] * g + Passed(p, complement, j) * dq;
     d_start[j] = dq;
+  }
+}
+
+template <class Real>
+void SelectRowsBackward(const Real* p, Index p_stride, const Real* complement,
+                        const Real* arrived, Index arrived_stride,
+                        const Real* d_alpha, Index d_alpha_stride,
+                        const Carry<Real>* d_more, Index rows, Index count,
+                        Real* d_p, Index d_p_stride, Carry<Real>* d_start) {
+  for (Index i = rows; i-- > 0;) {
+    SelectBackward(p + i * p_stride,
+                   complement == nullptr ? nullptr : complement + i * count,
+                   arrived + i * arrived_stride,
+                   d_alpha == nullptr ? nullptr : d_alpha + i * d_alpha_stride,
+                   d_more == nullptr ? nullptr : d_more + i * count, count,
+                   d_p + i * d_p_stride, d_start);
   }
 }
 
@@ -256,7 +273,7 @@ void WindowsBackwardOf(const Real* u, int power, const Real* alpha,
       mean += e(l) * d[l];
     }
     mean /= D;
-    d_alpha[k] += mean;
+    d_alpha[k] = mean;
     for (Index l = WindowBegin(k, width); l <= k; ++l) {
       d_u[l] += alpha[k] * e(l) / D * (d[l] - mean);
     }
@@ -398,7 +415,7 @@ constexpr Kernels<Real> kTable = {
     .softmax_backward = &SoftmaxBackward<Real>,
     .sigmoid = &Sigmoid<Real>,
     .select_rows = &SelectRows<Real>,
-    .select_backward = &SelectBackward<Real>,
+    .select_rows_backward = &SelectRowsBackward<Real>,
     .sums_from = &SumsFrom<Real>,
     .ratios_up_to = &RatiosUpTo<Real>,
     .windows_backward = &WindowsBackward<Real>,

@@ -1,9 +1,15 @@
-// The recurrence of the monotonic scan over one row, forwards and backwards, as
-// a parallel prefix over the lanes of a vector: x(j) = a(j) x(j-1) + b(j) is
-// the composition of maps (a, b), which is associative.
+// The recurrence of the monotonic scan, forwards and backwards, as a wave over
+// rows. A row waits entry by entry for itself and for the row before it, so
+// lanes are rows: each is a few entries behind the one above it, from which it
+// takes where it starts, and begins the next row that is free as soon as its
+// own ends. Blocks of four entries of each row are loaded and transposed.
 //
 // Lanes are f64 whatever the precision of the arrays: the rounding of 1 - p in
 // f32 would take the same share of the mass at every entry of a long memory.
+//
+// Rejected: a prefix over the lanes of one row, which takes 1.6 times as long;
+// 16 rows; lanes over sequences, whose rows meet in the same lines of the cache
+// at lengths that are powers of two.
 // clang-format off
 #if defined(ATTNBENCH_MECHANISMS_KERNELS_SCAN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTNBENCH_MECHANISMS_KERNELS_SCAN_INL_H_
@@ -14,65 +20,15 @@
 // clang-format on
 
 #include <algorithm>
+#include <cstdint>
+#include <type_traits>
 
+#include "mechanisms/kernels/flush_denormals.h"
 #include "mechanisms/kernels/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attnbench::HWY_NAMESPACE {
 namespace {
-
-// The map of each lane becomes the composition of those of all lanes before it
-// (after it, where not Up) and its own, which is applied last.
-template <bool Up, int Shift = 1, class D>
-HWY_INLINE void Compose(D d, hn::Vec<D>& a, hn::Vec<D>& b) {
-  if constexpr (Shift < kMaxLanes<D>) {
-    b = hn::MulAdd(a, MoveLanes<Up, Shift>(d, b, hn::Zero(d)), b);
-    a = hn::Mul(a, MoveLanes<Up, Shift>(d, a, hn::Set(d, 1.0)));
-    Compose<Up, 2 * Shift>(d, a, b);
-  }
-}
-
-// The neighbours' values one lane further; `edge` comes in at the end.
-template <bool Up, class D>
-HWY_INLINE hn::Vec<D> Neighbour(D d, hn::Vec<D> v, hn::Vec<D> edge) {
-  if constexpr (kMaxLanes<D> == 1) {
-    return edge;
-  } else {
-    return MoveLanes<Up, 1>(d, v, edge);
-  }
-}
-
-// Four consecutive entries a lane, entry 4 n + k of the block in lane n of vk:
-// most of the recurrence then runs down the four and needs no moves of lanes.
-template <class D>
-HWY_INLINE void LoadFour(D d, const double* from, hn::Vec<D>& v0,
-                         hn::Vec<D>& v1, hn::Vec<D>& v2, hn::Vec<D>& v3) {
-  hn::LoadInterleaved4(d, from, v0, v1, v2, v3);
-}
-template <class D>
-HWY_INLINE void LoadFour(D d, const float* from, hn::Vec<D>& v0, hn::Vec<D>& v1,
-                         hn::Vec<D>& v2, hn::Vec<D>& v3) {
-  const hn::Rebind<float, D> narrow;
-  hn::Vec<decltype(narrow)> n0, n1, n2, n3;
-  hn::LoadInterleaved4(narrow, from, n0, n1, n2, n3);
-  v0 = hn::PromoteTo(d, n0);
-  v1 = hn::PromoteTo(d, n1);
-  v2 = hn::PromoteTo(d, n2);
-  v3 = hn::PromoteTo(d, n3);
-}
-template <class D>
-HWY_INLINE void StoreFour(D d, hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2,
-                          hn::Vec<D> v3, double* to) {
-  hn::StoreInterleaved4(v0, v1, v2, v3, d, to);
-}
-template <class D>
-HWY_INLINE void StoreFour(D /*d*/, hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2,
-                          hn::Vec<D> v3, float* to) {
-  const hn::Rebind<float, D> narrow;
-  hn::StoreInterleaved4(hn::DemoteTo(narrow, v0), hn::DemoteTo(narrow, v1),
-                        hn::DemoteTo(narrow, v2), hn::DemoteTo(narrow, v3),
-                        narrow, to);
-}
 
 // 1 - p. `complement`, if there is one, has it for a p so near to 1 that 1 - p
 // would be nothing but the rounding of p.
@@ -83,31 +39,6 @@ HWY_INLINE hn::Vec<D> Passed(D d, hn::Vec<D> p) {
 template <class D>
 HWY_INLINE hn::Vec<D> Passed(D d, hn::Vec<D> p, hn::Vec<D> complement) {
   return hn::IfThenElse(hn::Le(p, hn::Set(d, 0.5)), Passed(d, p), complement);
-}
-template <class D, class Real>
-HWY_INLINE hn::Vec<D> LoadPassed(D d, hn::Vec<D> p, const Real* complement,
-                                 Index count) {
-  if (complement == nullptr) return Passed(d, p);
-  return Passed(d, p, LoadDoubles(d, complement, count));
-}
-template <class D, class Real>
-HWY_INLINE void LoadFourPassed(D d, hn::Vec<D> p0, hn::Vec<D> p1, hn::Vec<D> p2,
-                               hn::Vec<D> p3, const Real* complement,
-                               hn::Vec<D>& a0, hn::Vec<D>& a1, hn::Vec<D>& a2,
-                               hn::Vec<D>& a3) {
-  if (complement == nullptr) {
-    a0 = Passed(d, p0);
-    a1 = Passed(d, p1);
-    a2 = Passed(d, p2);
-    a3 = Passed(d, p3);
-    return;
-  }
-  hn::Vec<D> c0, c1, c2, c3;
-  LoadFour(d, complement, c0, c1, c2, c3);
-  a0 = Passed(d, p0, c0);
-  a1 = Passed(d, p1, c1);
-  a2 = Passed(d, p2, c2);
-  a3 = Passed(d, p3, c3);
 }
 
 // Less mass than this rounds to 0 in Real, whatever p is, and goes no further.
@@ -120,376 +51,881 @@ HWY_INLINE hn::Vec<D> Kept(D d, hn::Vec<D> mass) {
   return hn::IfThenZeroElse(hn::Le(mass, hn::Set(d, kVanished<Real>)), mass);
 }
 
-// Makes one row of the scan, an element or a block of four vectors at a time.
-// With a = 1 - p, r(j) = a(j) (r(j-1) + start(j)) is what passes entry j. From
-// row to row whole blocks of `start` stay as LoadFour gives them, vector after
-// vector: only the first row finds it in order, and the last leaves it so.
-template <class Real>
-struct SelectRow {
-  const Real* p;
-  const Real* complement;
-  double* start;  // replaced by that of the next row
-  Real* alpha;
-  Real* arrived;
-  bool is_first, is_last;
+// What passes entries is rounded to nothing only behind each kEntries-th.
+constexpr Index kEntries = 4;
 
-  // Makes up to a vector of entries from j on. Takes and returns r, in all
-  // lanes.
-  template <class D>
-  HWY_INLINE hn::Vec<D> Few(D d, Index j, Index count,
-                            hn::Vec<D> before) const {
-    const auto p0 = LoadDoubles(d, p + j, count);
-    const auto s0 = LoadDoubles(d, start + j, count);
-    auto a = LoadPassed(d, p0, complement == nullptr ? nullptr : complement + j,
-                        count);
-    auto b = hn::Mul(a, s0);
-    Compose<true>(d, a, b);
-    const auto r = hn::MulAdd(a, before, b);
-    const auto q = hn::Add(Neighbour<true>(d, r, before), s0);
-    const auto chosen = hn::Mul(p0, q);
-    StoreDoubles(d, chosen, count, alpha + j);
-    StoreDoubles(d, Kept<Real>(d, chosen), count, start + j);
-    if (arrived != nullptr) StoreDoubles(d, q, count, arrived + j);
-    return hn::MulAdd(BroadcastLast(d, a), before, BroadcastLast(d, b));
-  }
+// The scans take one entry of one row by these, whether rows are lanes or one
+// is alone, so its bits do not depend on how many there are.
+//
+// `passed` reaches an entry, where `start` is added. It becomes what passes on.
+template <class D>
+HWY_INLINE hn::Vec<D> Arrive(D /*d*/, hn::Vec<D> start, hn::Vec<D> not_p,
+                             hn::Vec<D>& passed) {
+  const auto q = hn::Add(passed, start);
+  passed = hn::MulAdd(not_p, passed, hn::Mul(not_p, start));
+  return q;
+}
+// dq(j+1) becomes dq(j); gives what it lacks of g.
+template <class D>
+HWY_INLINE hn::Vec<D> Return(D /*d*/, hn::Vec<D> g, hn::Vec<D> p,
+                             hn::Vec<D> not_p, hn::Vec<D>& dq) {
+  const auto more = hn::Sub(g, dq);
+  dq = hn::MulAdd(not_p, dq, hn::Mul(p, g));
+  return more;
+}
 
-  template <class D>
-  HWY_INLINE hn::Vec<D> Four(D d, Index j, hn::Vec<D> before) const {
-    hn::Vec<D> p0, p1, p2, p3, s0, s1, s2, s3, a0, a1, a2, a3;
-    LoadFour(d, p + j, p0, p1, p2, p3);
-    double* const from = start + j;
-    const Index lanes = LanesOf(d);
-    if (is_first) {
-      LoadFour(d, from, s0, s1, s2, s3);
-    } else {
-      s0 = hn::LoadU(d, from);
-      s1 = hn::LoadU(d, from + lanes);
-      s2 = hn::LoadU(d, from + 2 * lanes);
-      s3 = hn::LoadU(d, from + 3 * lanes);
-    }
-    LoadFourPassed(d, p0, p1, p2, p3,
-                   complement == nullptr ? nullptr : complement + j, a0, a1, a2,
-                   a3);
-    auto b = hn::MulAdd(a0, s0, s1);
-    b = hn::MulAdd(a1, b, s2);
-    b = hn::MulAdd(a2, b, s3);
-    b = hn::Mul(a3, b);
-    auto a = hn::Mul(hn::Mul(a0, a1), hn::Mul(a2, a3));
-    Compose<true>(d, a, b);
-    const auto q0 =
-        hn::Add(Neighbour<true>(d, hn::MulAdd(a, before, b), before), s0);
-    const auto q1 = hn::MulAdd(a0, q0, s1);
-    const auto q2 = hn::MulAdd(a1, q1, s2);
-    const auto q3 = hn::MulAdd(a2, q2, s3);
-    p0 = hn::Mul(p0, q0);
-    p1 = hn::Mul(p1, q1);
-    p2 = hn::Mul(p2, q2);
-    p3 = hn::Mul(p3, q3);
-    StoreFour(d, p0, p1, p2, p3, alpha + j);
-    p0 = Kept<Real>(d, p0);
-    p1 = Kept<Real>(d, p1);
-    p2 = Kept<Real>(d, p2);
-    p3 = Kept<Real>(d, p3);
-    if (is_last) {
-      StoreFour(d, p0, p1, p2, p3, from);
-    } else {
-      hn::StoreU(p0, d, from);
-      hn::StoreU(p1, d, from + lanes);
-      hn::StoreU(p2, d, from + 2 * lanes);
-      hn::StoreU(p3, d, from + 3 * lanes);
-    }
-    if (arrived != nullptr) StoreFour(d, q0, q1, q2, q3, arrived + j);
-    // This needs nothing just made: the next block waits for one multiply-add.
-    return hn::MulAdd(BroadcastLast(d, a), before, BroadcastLast(d, b));
+// A table of rows, null if there is none.
+template <class Number>
+struct RowTable {
+  Number* data;
+  Index stride;
+  Number* Row(Index i) const {
+    return data == nullptr ? nullptr : data + i * stride;
   }
 };
 
-// Finds where the entries of x that are not 0 begin and end, in whole vectors.
 template <class Real>
-void FindNonzero(const Real* x, Index count, Index& begin, Index& end) {
-  const hn::ScalableTag<Real> d;
-  const Index lanes = LanesOf(d);
-  const auto is_zero = [&](Index j) HWY_ATTR {
-    return hn::AllTrue(d, hn::Eq(hn::LoadU(d, x + j), hn::Zero(d)));
-  };
-  begin = 0;
-  while (begin + lanes <= count && is_zero(begin)) begin += lanes;
-  end = count;
-  while (end - lanes >= begin && is_zero(end - lanes)) end -= lanes;
+double NotP(const Real* p, const Real* complement, Index j) {
+  const double wide = p[j];
+  return complement == nullptr || wide <= 0.5 ? 1 - wide : complement[j];
 }
 
-template <class Real>
-void Select(const SelectRow<Real>& row, Index count) {
+// Where the entries of x that are not 0 begin and end, in whole vectors.
+inline bool IsZero(const double* x, Index count) {
   const hn::ScalableTag<double> d;
-  const Index lanes = LanesOf(d);
-  Index begin = 0, last = 0;
-  FindNonzero(row.start, count, begin, last);
-  // Numbers may be anywhere in their block.
-  const Index block = 4 * lanes;
-  begin -= begin % block;
-  last = std::min(count, (last + block - 1) / block * block);
-  auto passed = hn::Zero(d);
-  Index j = begin;
-  const auto goes_on = [&](Index size) HWY_ATTR {
-    return j + size <= count &&
-           (j < last || !(hn::GetLane(passed) <= kVanished<Real>));
-  };
-  while (goes_on(block)) {
-    passed = row.Four(d, j, passed);
-    j += block;
+  auto any = hn::Zero(d);
+  for (Index j = 0; j < count; j += LanesOf(d)) {
+    any = hn::Or(any, LoadDoubles(d, x + j, count - j));
   }
-  while (goes_on(1)) {
-    const Index size = std::min(lanes, count - j);
-    passed = row.Few(d, j, size, passed);
-    j += size;
-  }
-  for (Real* const out : {row.alpha, row.arrived}) {
-    if (out == nullptr) continue;
-    std::fill(out, out + begin, Real{0});
-    std::fill(out + j, out + count, Real{0});
-  }
+  return hn::AllTrue(d, hn::Eq(any, hn::Zero(d)));
 }
+inline Index NonzeroBegin(const double* x, Index count) {
+  const Index lanes = LanesOf(hn::ScalableTag<double>());
+  Index begin = 0;
+  while (begin + lanes <= count && IsZero(x + begin, lanes)) begin += lanes;
+  return begin;
+}
+inline Index NonzeroEnd(const double* x, Index count) {
+  const Index lanes = LanesOf(hn::ScalableTag<double>());
+  while (count >= lanes && IsZero(x + count - lanes, lanes)) count -= lanes;
+  return count;
+}
+
+// The arrays of select_rows. `start` is that of the next row to be made.
+template <class Real>
+struct SelectArrays {
+  RowTable<const Real> p, complement;
+  double* start;
+  Index rows, count;
+  RowTable<Real> alpha, arrived;
+
+  // Makes entries [j, end) of row i one by one. `passed` reaches j; nothing
+  // starts from `last` on.
+  void Make(Index i, Index j, Index end, Index last, double passed) const {
+    const hn::CappedTag<double, 1> d;
+    const Real* const of_p = p.Row(i);
+    const Real* const of_complement = complement.Row(i);
+    Real* const to = alpha.Row(i);
+    Real* const q_to = arrived.Row(i);
+    auto on = hn::Set(d, passed);
+    for (; j < end; ++j) {
+      if (j >= last && hn::GetLane(on) == 0) return FillZeros(i, j, end);
+      const auto q = Arrive(d, hn::Set(d, start[j]),
+                            hn::Set(d, NotP(of_p, of_complement, j)), on);
+      if (j % kEntries == kEntries - 1) on = Kept<Real>(d, on);
+      const auto chosen = hn::Mul(hn::Set(d, double{of_p[j]}), q);
+      to[j] = static_cast<Real>(hn::GetLane(chosen));
+      if (q_to != nullptr) q_to[j] = static_cast<Real>(hn::GetLane(q));
+      start[j] = hn::GetLane(Kept<Real>(d, chosen));
+    }
+  }
+
+  void FillZeros(Index i, Index j, Index end) const {
+    std::fill(alpha.Row(i) + j, alpha.Row(i) + end, Real{0});
+    if (arrived.data == nullptr) return;
+    std::fill(arrived.Row(i) + j, arrived.Row(i) + end, Real{0});
+  }
+};
+
+// The arrays of select_rows_backward. `d_start` is dL/d of where the row behind
+// the next one to be made starts.
+template <class Real>
+struct SelectGradientArrays {
+  RowTable<const Real> p, complement, arrived, d_alpha;
+  RowTable<const double> d_more;
+  RowTable<Real> d_p;
+  double* d_start;
+  Index rows, count;
+
+  // Makes entries [begin, end) of row i one by one, from the last; dq is that
+  // of entry `end`.
+  void Make(Index i, Index begin, Index end, double dq) const {
+    const hn::CappedTag<double, 1> d;
+    const Real* const of_p = p.Row(i);
+    const Real* const of_complement = complement.Row(i);
+    const Real* const q = arrived.Row(i);
+    const Real* const of_alpha = d_alpha.Row(i);
+    const double* const more = d_more.Row(i);
+    Real* const to = d_p.Row(i);
+    auto after = hn::Set(d, dq);
+    for (Index j = end; j-- > begin;) {
+      const double given = (of_alpha == nullptr ? 0.0 : of_alpha[j]) +
+                           (more == nullptr ? 0.0 : more[j]);
+      const auto gain =
+          Return(d, hn::Set(d, given + d_start[j]), hn::Set(d, double{of_p[j]}),
+                 hn::Set(d, NotP(of_p, of_complement, j)), after);
+      to[j] = static_cast<Real>(
+          hn::GetLane(hn::Mul(hn::Set(d, double{q[j]}), gain)));
+      d_start[j] = hn::GetLane(after);
+    }
+  }
+};
 
 #if HWY_TARGET != HWY_SCALAR
-// Four rows in the four lanes, each a block of four entries behind the one
-// above it, from which it takes where it starts: the recurrence then runs down
-// the entries and needs no prefix over lanes.
+// Four entries of several rows at a time: in registers as rows, where a vector
+// has pieces of 16 or 32 bytes of some of the rows, or transposed, where vector
+// k has entry k of each. f32 are widened to one vector of f64 or to two.
 template <class Real>
-class SelectFour {
-  static constexpr Index kRows = 4;
-  using D = hn::CappedTag<double, kRows>;
-  using Narrow = hn::CappedTag<Real, kRows>;
+struct RowTile {
+  using D = hn::CappedTag<double, 8>;
   using V = hn::Vec<D>;
+  static constexpr int kLanes = kMaxLanes<D>;
+  static constexpr int kRows =
+      sizeof(Real) == sizeof(double) ? kLanes : std::min(8, 2 * kLanes);
+  static constexpr bool kTwo = kRows == 2 * kLanes;
+  using N = hn::CappedTag<Real, kRows>;
+  using NV = hn::Vec<N>;
 
- public:
-  const Real* p;
-  Index p_stride;
-  const Real* complement;
-  Index rows, count;
-  Real* alpha;
-  Index alpha_stride;
-  Real* arrived;
+  // Vector n begins with a piece of row kRow(n), from entry kEntry(n) on.
+  static constexpr int kPiece =
+      sizeof(Real) == sizeof(double) && kLanes == 2 ? 2 : 4;
+  static constexpr int kRow(int n) { return n % kPiece; }
+  static constexpr int kEntry(int n) { return n / kPiece * kPiece; }
 
-  // Replaces `start` by that of the row behind the last.
-  void Run(double* start) const {
-    const D d;
-    // Lanes without a row of their own are handed the mass of the row above.
-    const auto own = hn::FirstN(d, static_cast<std::size_t>(rows));
-    Index begin = 0, last = 0;
-    FindNonzero(start, count, begin, last);
-    begin -= begin % kRows;
-    auto passed = hn::Zero(d);
-    V a0 = passed, a1 = passed, a2 = passed, a3 = passed;  // alpha, step before
-    Index top = begin;  // the block of the first row
-    while (top - kRows * (rows - 1) < count) {
-      V p0, p1, p2, p3, s0, s1, s2, s3, q0, q1, q2, q3;
-      Load(p, p_stride, top, begin, p0, p1, p2, p3);
-      V c0 = Passed(d, p0), c1 = Passed(d, p1), c2 = Passed(d, p2),
-        c3 = Passed(d, p3);
-      if (complement != nullptr) {
-        Load(complement, count, top, begin, s0, s1, s2, s3);
-        c0 = Passed(d, p0, s0), c1 = Passed(d, p1, s1);
-        c2 = Passed(d, p2, s2), c3 = Passed(d, p3, s3);
-      }
-      const auto first = [&](Index k) HWY_ATTR {
-        return hn::Set(d, top + k < count ? start[top + k] : 0.0);
-      };
-      s0 = MoveLanes<true, 1>(d, a0, first(0));
-      s1 = MoveLanes<true, 1>(d, a1, first(1));
-      s2 = MoveLanes<true, 1>(d, a2, first(2));
-      s3 = MoveLanes<true, 1>(d, a3, first(3));
-      q0 = hn::Add(passed, s0);
-      passed = hn::MulAdd(c0, passed, hn::Mul(c0, s0));
-      q1 = hn::Add(passed, s1);
-      passed = hn::MulAdd(c1, passed, hn::Mul(c1, s1));
-      q2 = hn::Add(passed, s2);
-      passed = hn::MulAdd(c2, passed, hn::Mul(c2, s2));
-      q3 = hn::Add(passed, s3);
-      passed = hn::MulAdd(c3, passed, hn::Mul(c3, s3));
-      passed = hn::IfThenElseZero(own, Kept<Real>(d, passed));
-      a0 = Kept<Real>(d, hn::Mul(p0, q0)), a1 = Kept<Real>(d, hn::Mul(p1, q1));
-      a2 = Kept<Real>(d, hn::Mul(p2, q2)), a3 = Kept<Real>(d, hn::Mul(p3, q3));
-      Store(a0, a1, a2, a3, top, begin, alpha, alpha_stride);
-      StoreLast(a0, a1, a2, a3, top - kRows * (rows - 1), begin, start);
-      if (arrived != nullptr) {
-        Store(q0, q1, q2, q3, top, begin, arrived, count);
-      }
-      top += kRows;
-      if (top < last) continue;
-      const auto rest = hn::Or(hn::Or(hn::Or(a0, a1), hn::Or(a2, a3)), passed);
-      if (hn::AllTrue(d, hn::Eq(rest, hn::Zero(d)))) break;
+  // Row r is at from + at[r].
+  static HWY_INLINE void Load(const Real* from, const Index* at, NV& v0, NV& v1,
+                              NV& v2, NV& v3) {
+    const N n;
+    v0 = LoadPieces(n, from + kEntry(0), at + kRow(0));
+    v1 = LoadPieces(n, from + kEntry(1), at + kRow(1));
+    v2 = LoadPieces(n, from + kEntry(2), at + kRow(2));
+    v3 = LoadPieces(n, from + kEntry(3), at + kRow(3));
+  }
+  // Stores rows whose bit is set, all where kAll.
+  template <bool kAll>
+  static HWY_INLINE void Store(NV v0, NV v1, NV v2, NV v3, Real* to,
+                               const Index* at, unsigned rows) {
+    const N n;
+    StorePieces<kAll>(n, v0, to + kEntry(0), at + kRow(0), rows >> kRow(0));
+    StorePieces<kAll>(n, v1, to + kEntry(1), at + kRow(1), rows >> kRow(1));
+    StorePieces<kAll>(n, v2, to + kEntry(2), at + kRow(2), rows >> kRow(2));
+    StorePieces<kAll>(n, v3, to + kEntry(3), at + kRow(3), rows >> kRow(3));
+  }
+
+  // Transposed vectors that were stored one after another.
+  static HWY_INLINE void Get(const Real* from, NV& v0, NV& v1, NV& v2, NV& v3) {
+    const N n;
+    v0 = hn::Load(n, from), v1 = hn::Load(n, from + kRows);
+    v2 = hn::Load(n, from + 2 * kRows), v3 = hn::Load(n, from + 3 * kRows);
+  }
+
+  // This is its own inverse.
+  static HWY_INLINE void Transpose(NV& v0, NV& v1, NV& v2, NV& v3) {
+    const N n;
+    if constexpr (kPiece == 2) {
+      const auto low0 = hn::InterleaveLower(n, v0, v1);
+      const auto low2 = hn::InterleaveLower(n, v2, v3);
+      v1 = hn::InterleaveUpper(n, v0, v1);
+      v3 = hn::InterleaveUpper(n, v2, v3);
+      v0 = low0, v2 = low2;
+    } else {
+      const auto low01 = hn::InterleaveLower(n, v0, v1);
+      const auto high01 = hn::InterleaveUpper(n, v0, v1);
+      const auto low23 = hn::InterleaveLower(n, v2, v3);
+      const auto high23 = hn::InterleaveUpper(n, v2, v3);
+      Exchange(low01, low23, high01, high23, v0, v1, v2, v3);
     }
-    for (Index r = 0; r < rows; ++r) {
-      const Index end = std::clamp(top - kRows * r, begin, count);
-      for (Real* const out :
-           {alpha + r * alpha_stride,
-            arrived == nullptr ? nullptr : arrived + r * count}) {
-        if (out == nullptr) continue;
-        std::fill(out, out + begin, Real{0});
-        std::fill(out + end, out + count, Real{0});
-      }
+  }
+
+  // The lower or the upper rows of a transposed vector.
+  template <bool kUpper>
+  static HWY_INLINE V Widened(NV v) {
+    if constexpr (sizeof(Real) == sizeof(double)) {
+      return v;
+    } else if constexpr (!kTwo) {
+      return hn::PromoteTo(D(), v);
+    } else if constexpr (kUpper) {
+      return hn::PromoteTo(D(), hn::UpperHalf(Part(), v));
+    } else {
+      return hn::PromoteTo(D(), hn::LowerHalf(Part(), v));
     }
-    std::fill(start + std::clamp(top - kRows * (rows - 1), begin, count),
-              start + count, 0.0);
+  }
+  static HWY_INLINE NV Narrowed(V lower, [[maybe_unused]] V upper) {
+    if constexpr (sizeof(Real) == sizeof(double)) {
+      return lower;
+    } else if constexpr (!kTwo) {
+      return hn::DemoteTo(N(), lower);
+    } else {
+      return hn::Combine(N(), hn::DemoteTo(Part(), upper),
+                         hn::DemoteTo(Part(), lower));
+    }
+  }
+
+  // Whether any of them exceeds a half. NaN does not, and hides none that does.
+  static HWY_INLINE bool AnyAboveHalf(NV v0, NV v1, NV v2, NV v3) {
+    const N n;
+    const auto half = hn::Set(n, Real{0.5});
+    const auto most = Greater(Greater(Greater(Greater(half, v0), v1), v2), v3);
+    return !hn::AllTrue(n, hn::Eq(most, half));
   }
 
  private:
-  // Stores lane rows - 1 of each, entry k of the block at `at` from vk.
-  void StoreLast(V v0, V v1, V v2, V v3, Index at, Index begin,
-                 double* to) const {
-    if (at < begin || at >= count) return;
-    const D d;
-    HWY_ALIGN double lanes[kRows * kRows];
-    hn::Store(v0, d, lanes);
-    hn::Store(v1, d, lanes + kRows);
-    hn::Store(v2, d, lanes + 2 * kRows);
-    hn::Store(v3, d, lanes + 3 * kRows);
-    for (Index k = 0; k < std::min(kRows, count - at); ++k) {
-      to[at + k] = lanes[k * kRows + rows - 1];
-    }
-  }
-
-  // Entry k of the four that row r has at block top - 4 r goes to lane r of vk;
-  // what lies before `begin` or outside the array is 0.
-  void Load(const Real* from, Index stride, Index top, Index begin, V& v0,
-            V& v1, V& v2, V& v3) const {
-    const Narrow n;
-    const auto row = [&](Index r) HWY_ATTR {
-      const Index at = top - kRows * r;
-      if (r >= rows || at < begin || at >= count) return hn::Zero(n);
-      const Real* const here = from + r * stride + at;
-      return at + kRows <= count ? hn::LoadU(n, here)
-                                 : LoadTail(n, here, count - at);
-    };
-    auto r0 = row(0), r1 = row(1), r2 = row(2), r3 = row(3);
-    Transpose(r0, r1, r2, r3);
-    v0 = Widened(r0), v1 = Widened(r1), v2 = Widened(r2), v3 = Widened(r3);
-  }
-
-  void Store(V v0, V v1, V v2, V v3, Index top, Index begin, Real* to,
-             Index stride) const {
-    const Narrow n;
-    auto r0 = Narrowed(v0), r1 = Narrowed(v1), r2 = Narrowed(v2),
-         r3 = Narrowed(v3);
-    Transpose(r0, r1, r2, r3);
-    const auto store = [&](Index r, auto value) HWY_ATTR {
-      const Index at = top - kRows * r;
-      if (r >= rows || at < begin || at >= count) return;
-      Real* const here = to + r * stride + at;
-      if (at + kRows <= count) {
-        hn::StoreU(value, n, here);
-      } else {
-        StoreTail(n, value, here, count - at);
-      }
-    };
-    store(0, r0);
-    store(1, r1);
-    store(2, r2);
-    store(3, r3);
-  }
-
-  static V Widened(hn::Vec<Narrow> v) {
-    if constexpr (sizeof(Real) == sizeof(double)) {
-      return v;
-    } else {
-      return hn::PromoteTo(D(), v);
-    }
-  }
-  static hn::Vec<Narrow> Narrowed(V v) {
-    if constexpr (sizeof(Real) == sizeof(double)) {
-      return v;
-    } else {
-      return hn::DemoteTo(Narrow(), v);
-    }
-  }
+  using Part = hn::Rebind<Real, D>;
 
   template <class T>
-  static void Transpose(T& r0, T& r1, T& r2, T& r3) {
-    const Narrow n;
-    const auto low0 = hn::InterleaveLower(n, r0, r1),
-               high0 = hn::InterleaveUpper(n, r0, r1),
-               low1 = hn::InterleaveLower(n, r2, r3),
-               high1 = hn::InterleaveUpper(n, r2, r3);
-    // Interleaving goes by blocks of 16 bytes: two doubles or four floats.
-    const auto& second = sizeof(Real) == sizeof(double) ? high0 : low0;
-    r0 = hn::ConcatLowerLower(n, low1, low0);
-    r3 = hn::ConcatUpperUpper(n, high1, high0);
-    if constexpr (sizeof(Real) == sizeof(double)) {
-      r1 = hn::ConcatLowerLower(n, high1, second);
-      r2 = hn::ConcatUpperUpper(n, low1, low0);
+  static HWY_INLINE hn::Vec<T> LoadPieces(T t, const Real* from,
+                                          const Index* at) {
+    constexpr int kNumbers = kMaxLanes<T>;
+    if constexpr (kNumbers == kPiece) {
+      return hn::LoadU(t, from + *at);
     } else {
-      r1 = hn::ConcatUpperUpper(n, low1, second);
-      r2 = hn::ConcatLowerLower(n, high1, high0);
+      const hn::Half<T> half;
+      return hn::Combine(t, LoadPieces(half, from, at + kNumbers / 2),
+                         LoadPieces(half, from, at));
     }
   }
+  template <bool kAll, class T>
+  static HWY_INLINE void StorePieces(T t, hn::Vec<T> v, Real* to,
+                                     const Index* at, unsigned rows) {
+    constexpr int kNumbers = kMaxLanes<T>;
+    if constexpr (kNumbers == kPiece) {
+      if (kAll || (rows & 1) != 0) hn::StoreU(v, t, to + *at);
+    } else {
+      const hn::Half<T> half;
+      StorePieces<kAll>(half, hn::LowerHalf(half, v), to, at, rows);
+      StorePieces<kAll>(half, hn::UpperHalf(half, v), to, at + kNumbers / 2,
+                        rows >> kNumbers / 2);
+    }
+  }
+
+  // The second half of the transposition: interleaving went by blocks of 16
+  // bytes, two doubles or four floats.
+  static HWY_INLINE void Exchange(NV low01, NV low23, NV high01, NV high23,
+                                  NV& v0, NV& v1, NV& v2, NV& v3) {
+    if constexpr (sizeof(Real) == sizeof(double)) {
+      v0 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low23), low01);
+      v1 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high23), high01);
+      v2 = hn::OddEvenBlocks(low23, hn::SwapAdjacentBlocks(low01));
+      v3 = hn::OddEvenBlocks(high23, hn::SwapAdjacentBlocks(high01));
+    } else {
+      const N n;
+      const hn::RepartitionToWide<N> pairs;
+      const auto a = hn::BitCast(pairs, low01), b = hn::BitCast(pairs, low23);
+      const auto c = hn::BitCast(pairs, high01), d = hn::BitCast(pairs, high23);
+      v0 = hn::BitCast(n, hn::InterleaveLower(pairs, a, b));
+      v1 = hn::BitCast(n, hn::InterleaveUpper(pairs, a, b));
+      v2 = hn::BitCast(n, hn::InterleaveLower(pairs, c, d));
+      v3 = hn::BitCast(n, hn::InterleaveUpper(pairs, c, d));
+    }
+  }
+
+  static HWY_INLINE NV Greater(NV most, NV v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
+    return hn::Max(v, most);  // of a NaN the second
+#else
+    return hn::IfThenElse(hn::Gt(v, most), v, most);
+#endif
+  }
+};
+
+// What the scans in both directions share: which lane has which row, and where.
+// A turn is a row in the order of the scan, which backwards is from the last.
+// The class Pass has
+//   Stride(n) of each of its kArrays arrays,
+//   TakeBlock<kAll>(), which takes entries from j_ on of the row of each lane,
+//     and stores rows whose bit is in active_, all where kAll,
+//   Finish(row, passed), which takes the entries that fill no block,
+//   FillZeros(row, from, to), forwards: what vanished mass leaves.
+template <class Real, class Pass, bool kForward, int kArrays>
+class Wave {
+ protected:
+  using T = RowTile<Real>;
+  using D = typename T::D;
+  using V = typename T::V;
+  using N = typename T::N;
+  using NV = typename T::NV;
+  static constexpr int kLanes = T::kLanes;
+  static constexpr int kRows = std::max(8, T::kRows);
+
+ public:
+  // `start` is where the first turn starts; it is replaced by that of the turn
+  // behind the last.
+  Wave(Index rows, Index count, double* start)
+      : rows_(rows), count_(count), start_(start) {}
+
+  // Whether rows are long enough for each lane to begin its next one when it
+  // has ended the one before.
+  static bool Fits(Index count) {
+    return count >= kEntries * kRows * LagOf(count);
+  }
+
+  // Takes turns from `first` on, where nothing starts before entry `begin`;
+  // gives the first turn that is left, where the mass of those before it
+  // vanished, else `rows`.
+  Index Run(Index first, Index begin) {
+    const Index blocks = count_ / kEntries, lag = LagOf(count_);
+    const Index most_skipped = blocks - kRows * lag;
+    Index skipped = std::min(begin / kEntries, most_skipped);
+    active_ = 0;
+    // Lanes whose row has not begun, or that have none, take entries in vain.
+    for (int r = 0; r < kRows; ++r) {
+      Place(r, std::min(first + r, rows_ - 1), skipped + (kRows - r) * lag);
+    }
+    const int last_lane = static_cast<int>((rows_ - 1 - first) % kRows);
+    for (Index group = first;; group += kRows) {
+      while (kForward && skipped < most_skipped &&
+             IsZero(start_ + skipped * kEntries, kEntries)) {
+        ++skipped;
+      }
+      for (int r = 0; r < kRows; ++r) {
+        if ((active_ >> r & 1) != 0) {
+          self().Finish(Row(group + r - kRows), passed_[r]);
+          if (group + r - kRows == rows_ - 1) return rows_;
+        }
+        Begin(r, group + r, skipped);
+        const int hands_on = rows_ - 1 <= group + r ? last_lane : kRows - 1;
+        if (r < kRows - 1) {
+          TakeBlocks(lag, hands_on, count_);
+          continue;
+        }
+        const Index end = kForward ? NonzeroEnd(start_, count_) : count_;
+        if (TakeBlocks(blocks - skipped - r * lag, hands_on, end)) continue;
+        if constexpr (kForward) Vanish(group, hands_on);
+        return std::min(group + kRows, rows_);
+      }
+    }
+  }
+
+ protected:
+  // Entry k of the block that lane r had a lag ago is at handed()[k][r].
+  using Block = double[kEntries][kRows];
+  Block& handed() { return ring_[slot_]; }
+
+  // What the rows from kFirst on get of an entry from those above them: it is
+  // in `handed` of each lane, and in `start` for the first.
+  template <int kFirst>
+  static HWY_INLINE V Above(const double* handed, const double* start) {
+    const D d;
+    const double first =
+        kFirst == 0 ? *start : handed[kFirst - 1 + (kFirst == 0)];
+    return MoveLanes<true, 1>(d, hn::Load(d, handed + kFirst),
+                              hn::Set(d, first));
+  }
+
+  // The block of lane r in array n is at at_[n][r] + j_, that in start_ at
+  // at_start_[r] + j_.
+  Index at_[kArrays][kRows];
+  Index at_start_[kRows];
+  Index j_ = 0;
+  HWY_ALIGN double passed_[kRows] = {};  // reaches the block of lane r
+  unsigned active_ = 0;
+  const Index rows_, count_;
+  double* const start_;
+
+ private:
+  // A load waits for a store right before it to the same address modulo 4 KiB,
+  // in which long rows often are: these are further apart.
+  static constexpr Index kMostLag = 2;
+  static Index LagOf(Index count) {
+    return count * static_cast<Index>(sizeof(Real)) > 2048 ? kMostLag : 1;
+  }
+
+  Pass& self() { return static_cast<Pass&>(*this); }
+  Index Row(Index turn) const { return kForward ? turn : rows_ - 1 - turn; }
+
+  // Has lane r take that block of that turn next.
+  void Place(int r, Index turn, Index block) {
+    const Index position =
+        kForward ? block * kEntries : count_ - (block + 1) * kEntries;
+    for (int n = 0; n < kArrays; ++n) {
+      at_[n][r] = Row(turn) * self().Stride(n) + position - j_;
+    }
+    at_start_[r] = position - j_;
+  }
+
+  // Where there is no such turn, the lane goes through a row that it has had.
+  void Begin(int r, Index turn, Index block) {
+    const unsigned bit = 1U << r;
+    if (turn < rows_) {
+      Place(r, turn, block);
+      active_ |= bit;
+      if constexpr (kForward) self().FillZeros(turn, 0, block * kEntries);
+    } else {
+      Place(r, std::clamp<Index>(turn - kRows, 0, rows_ - 1), block);
+      active_ &= ~bit;
+    }
+    // By a vector, as the next load of one would wait for a number.
+    const D d;
+    double* const passed = passed_ + r / kLanes * kLanes;
+    const auto is_r =
+        hn::Eq(hn::Iota(d, static_cast<double>(r / kLanes * kLanes)),
+               hn::Set(d, static_cast<double>(r)));
+    hn::Store(hn::IfThenZeroElse(is_r, hn::Load(d, passed)), d, passed);
+  }
+
+  // Takes so many blocks of each lane. Returns false as soon as nothing is left
+  // of any, nor starts from `end` on.
+  bool TakeBlocks(Index blocks, int hands_on, Index end) {
+    const bool all = active_ == (1U << kRows) - 1 && hands_on == kRows - 1;
+    return all ? TakeBlocksOf<true>(blocks, hands_on, end)
+               : TakeBlocksOf<false>(blocks, hands_on, end);
+  }
+  template <bool kAll>
+  HWY_NOINLINE bool TakeBlocksOf(Index blocks, int hands_on, Index end) {
+    const Index lag = LagOf(count_);
+    for (; blocks > 0; --blocks) {
+      self().template TakeBlock<kAll>();
+      // The last turn and, until it has begun, the last lane's.
+      HandOn<kAll>(hands_on);
+      if (!kAll && hands_on != kRows - 1) HandOn<kAll>(kRows - 1);
+      j_ += kForward ? kEntries : -kEntries;
+      slot_ = slot_ + 1 == lag ? 0 : slot_ + 1;
+      if (kForward && blocks % 8 == 0 && at_start_[0] + j_ >= end &&
+          IsZero(passed_, kRows) &&
+          IsZero(&ring_[0][0][0], kMostLag * kEntries * kRows) && blocks > 1) {
+        return false;
+      }
+    }
+    return true;
+  }
+  template <bool kAll>
+  HWY_INLINE void HandOn(int r) {
+    if (!kAll && (active_ >> r & 1) == 0) return;
+    double* const to = start_ + at_start_[r] + j_;
+    for (Index k = 0; k < kEntries; ++k) to[k] = handed()[k][r];
+  }
+
+  void Vanish(Index group, int hands_on) {
+    for (int r = 0; r < kRows; ++r) {
+      if ((active_ >> r & 1) == 0) continue;
+      self().FillZeros(group + r, at_start_[r] + j_, count_);
+    }
+    std::fill(start_ + at_start_[hands_on] + j_, start_ + count_, 0.0);
+  }
+
+  HWY_ALIGN Block ring_[kMostLag] = {};
+  Index slot_ = 0;
+};
+
+// q and alpha of f32 that may be denormal are rounded without arithmetic on
+// them, which takes a hundred times as long.
+constexpr double kLeastNormal = 0x1p-126;
+
+// Rounds so many x to f32.
+template <int kCount>
+HWY_INLINE void RoundSmall(const double* x, float* to) {
+  const hn::CappedTag<double, kCount> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  const hn::RebindToSigned<decltype(narrow)> bits;
+  for (int n = 0; n < kCount; n += kMaxLanes<decltype(d)>) {
+    const auto exact = hn::Load(d, x + n);
+    const auto is_small = hn::Lt(exact, hn::Set(d, kLeastNormal));
+    // The last place of this sum is 2^-149, that of denormal f32, whose bits
+    // are a count of it.
+    const auto shift = hn::Set(d, 0x1.8p-97);
+    const auto small =
+        hn::IfThenElseZero(is_small, hn::Sub(hn::Add(exact, shift), shift));
+    const auto count = hn::DemoteTo(bits, hn::Mul(small, hn::Set(d, 0x1p149)));
+    const auto normal =
+        hn::DemoteTo(narrow, hn::IfThenZeroElse(is_small, exact));
+    hn::Store(hn::Or(normal, hn::BitCast(narrow, count)), narrow, to + n);
+  }
+}
+
+// Makes rows together.
+template <class Real>
+class SelectWave : public Wave<Real, SelectWave<Real>, true, 4> {
+  using Base = Wave<Real, SelectWave<Real>, true, 4>;
+  friend Base;
+  using Base::kLanes;
+  using Base::kRows;
+  using typename Base::D;
+  using typename Base::N;
+  using typename Base::NV;
+  using typename Base::T;
+  using typename Base::V;
+
+ public:
+  explicit SelectWave(const SelectArrays<Real>& arrays)
+      : Base(arrays.rows, arrays.count, arrays.start), arrays_(arrays) {}
+
+ private:
+  enum Array { kP, kComplement, kAlpha, kArrived };
+  Index Stride(int n) const {
+    const Index strides[] = {arrays_.p.stride, arrays_.complement.stride,
+                             arrays_.alpha.stride, arrays_.arrived.stride};
+    return strides[n];
+  }
+  void Finish(Index row, double passed) const {
+    const Index end = arrays_.count;
+    arrays_.Make(row, end / kEntries * kEntries, end, end, passed);
+  }
+  void FillZeros(Index row, Index from, Index to) const {
+    arrays_.FillZeros(row, from, to);
+  }
+
+  // From the last rows to the first: each takes what the one above it left at
+  // the block before.
+  template <bool kAll, int kUnit = kRows / T::kRows - 1>
+  HWY_INLINE void TakeBlock() {
+    const D d;
+    const Index j = this->j_;
+    constexpr int r = kUnit * T::kRows;
+    double* const handed = this->handed()[0];
+    const double* const start = this->start_ + this->at_start_[0] + j;
+    NV p0, p1, p2, p3;
+    T::Load(arrays_.p.data + j, this->at_[kP] + r, p0, p1, p2, p3);
+    auto t0 = p0, t1 = p1, t2 = p2, t3 = p3;
+    T::Transpose(t0, t1, t2, t3);
+    V q0, q1, q2, q3, upper0, upper1, upper2, upper3;
+    auto least = hn::Set(d, 1.0);  // of alpha and of what passes on
+    const auto take = [&](auto given, NV c0, NV c1, NV c2, NV c3) HWY_ATTR {
+      if constexpr (T::kTwo) {
+        TakeEntries<r, true>(given, handed, start, t0, t1, t2, t3, c0, c1, c2,
+                             c3, upper0, upper1, upper2, upper3, least);
+      }
+      TakeEntries<r, false>(given, handed, start, t0, t1, t2, t3, c0, c1, c2,
+                            c3, q0, q1, q2, q3, least);
+    };
+    if (arrays_.complement.data != nullptr &&
+        HWY_UNLIKELY(T::AnyAboveHalf(p0, p1, p2, p3))) {
+      NV c0, c1, c2, c3;
+      T::Load(arrays_.complement.data + j, this->at_[kComplement] + r, c0, c1,
+              c2, c3);
+      T::Transpose(c0, c1, c2, c3);
+      take(std::true_type(), c0, c1, c2, c3);
+    } else {
+      take(std::false_type(), t0, t1, t2, t3);
+    }
+    NV n0, n1, n2, n3, a0, a1, a2, a3;
+    if (HWY_UNLIKELY(
+            kIsSingle &&
+            !hn::AllTrue(d, hn::Ge(least, hn::Set(d, kLeastNormal)))) &&
+        AnySmall<r>(handed, q0, q1, q2, q3, upper0, upper1, upper2, upper3)) {
+      Keep(q0, q1, q2, q3, q_);
+      if constexpr (T::kTwo) {
+        Keep(upper0, upper1, upper2, upper3, q_ + kLanes);
+      }
+      RoundSmallEntries(r);
+      T::Get(rounded_q_, n0, n1, n2, n3);
+      T::Get(rounded_alpha_, a0, a1, a2, a3);
+    } else {
+      n0 = T::Narrowed(q0, upper0), n1 = T::Narrowed(q1, upper1);
+      n2 = T::Narrowed(q2, upper2), n3 = T::Narrowed(q3, upper3);
+      a0 = Alpha(handed + r), a1 = Alpha(handed + kRows + r);
+      a2 = Alpha(handed + 2 * kRows + r), a3 = Alpha(handed + 3 * kRows + r);
+    }
+    T::Transpose(n0, n1, n2, n3);
+    T::Transpose(a0, a1, a2, a3);
+    const unsigned rows = this->active_ >> r;
+    T::template Store<kAll>(a0, a1, a2, a3, arrays_.alpha.data + j,
+                            this->at_[kAlpha] + r, rows);
+    if (arrays_.arrived.data != nullptr) {
+      T::template Store<kAll>(n0, n1, n2, n3, arrays_.arrived.data + j,
+                              this->at_[kArrived] + r, rows);
+    }
+    if constexpr (kUnit > 0) TakeBlock<kAll, kUnit - 1>();
+  }
+
+  // Takes one vector of rows, those from kFirst on or the upper half of them.
+  template <int kFirst, bool kUpper, class Given>
+  HWY_INLINE void TakeEntries(Given given, double* handed, const double* start,
+                              NV t0, NV t1, NV t2, NV t3, NV c0, NV c1, NV c2,
+                              NV c3, V& q0, V& q1, V& q2, V& q3, V& least) {
+    const D d;
+    constexpr int r = kFirst + (kUpper ? kLanes : 0);
+    auto passed = hn::Load(d, this->passed_ + r);
+    TakeEntry<r, kUpper>(given, handed + 0 * kRows, start + 0, t0, c0, passed,
+                         q0, least);
+    TakeEntry<r, kUpper>(given, handed + 1 * kRows, start + 1, t1, c1, passed,
+                         q1, least);
+    TakeEntry<r, kUpper>(given, handed + 2 * kRows, start + 2, t2, c2, passed,
+                         q2, least);
+    TakeEntry<r, kUpper>(given, handed + 3 * kRows, start + 3, t3, c3, passed,
+                         q3, least);
+    least = hn::Min(passed, least);
+    hn::Store(passed, d, this->passed_ + r);
+  }
+  template <int r, bool kUpper, class Given>
+  HWY_INLINE void TakeEntry(Given /*given*/, double* handed,
+                            const double* start, NV t, NV c, V& passed, V& q,
+                            V& least) {
+    const D d;
+    const auto p = T::template Widened<kUpper>(t);
+    auto not_p = Passed(d, p);
+    if constexpr (Given::value) {
+      not_p = Passed(d, p, T::template Widened<kUpper>(c));
+    }
+    q = Arrive(d, Base::template Above<r>(handed, start), not_p, passed);
+    const auto alpha = hn::Mul(p, q);
+    hn::Store(alpha, d, handed + r);
+    least = hn::Min(alpha, least);
+  }
+
+  // Whether alpha or what passes on, of the rows from kFirst on, is denormal or
+  // may have to vanish, not 0 for want of q.
+  template <int kFirst>
+  HWY_INLINE bool AnySmall(const double* handed, V q0, V q1, V q2, V q3,
+                           V upper0, V upper1, V upper2, V upper3) {
+    const D d;
+    auto any = hn::Zero(d);
+    const auto look = [&](int r, V v0, V v1, V v2, V v3) HWY_ATTR {
+      const auto add = [&](const double* mass, V q) HWY_ATTR {
+        const auto is_small =
+            hn::Lt(hn::Load(d, mass), hn::Set(d, kLeastNormal));
+        any = hn::Or(any, hn::IfThenElseZero(is_small, q));
+      };
+      add(handed + 0 * kRows + r, v0);
+      add(handed + 1 * kRows + r, v1);
+      add(handed + 2 * kRows + r, v2);
+      add(handed + 3 * kRows + r, v3);
+      add(this->passed_ + r, v3);
+    };
+    look(kFirst, q0, q1, q2, q3);
+    if constexpr (T::kTwo) {
+      look(kFirst + kLanes, upper0, upper1, upper2, upper3);
+    }
+    return !hn::AllTrue(d, hn::Eq(any, hn::Zero(d)));
+  }
+
+  static HWY_INLINE void Keep(V v0, V v1, V v2, V v3, double* to) {
+    const D d;
+    hn::Store(v0, d, to), hn::Store(v1, d, to + T::kRows);
+    hn::Store(v2, d, to + 2 * T::kRows), hn::Store(v3, d, to + 3 * T::kRows);
+  }
+
+  static HWY_INLINE NV Alpha(const double* from) {
+    return T::Narrowed(hn::Load(D(), from),
+                       hn::Load(D(), from + (T::kTwo ? kLanes : 0)));
+  }
+
+  // Rounds q_ and alpha of the rows from r on, and drops what vanishes.
+  HWY_NOINLINE void RoundSmallEntries(int r) {
+    if constexpr (kIsSingle) {
+      for (int k = 0; k < kEntries; ++k) {
+        double* const alpha = this->handed()[k] + r;
+        RoundSmall<T::kRows>(q_ + k * T::kRows, rounded_q_ + k * T::kRows);
+        RoundSmall<T::kRows>(alpha, rounded_alpha_ + k * T::kRows);
+        Drop(alpha);
+      }
+      Drop(this->passed_ + r);
+    }
+  }
+  static HWY_INLINE void Drop(double* mass) {
+    const D d;
+    for (int r = 0; r < T::kRows; r += kLanes) {
+      hn::Store(Kept<Real>(d, hn::Load(d, mass + r)), d, mass + r);
+    }
+  }
+
+  static constexpr bool kIsSingle = sizeof(Real) == sizeof(float);
+  HWY_ALIGN double q_[kEntries * T::kRows];
+  HWY_ALIGN Real rounded_q_[kEntries * T::kRows];
+  HWY_ALIGN Real rounded_alpha_[kEntries * T::kRows];
+  const SelectArrays<Real> arrays_;
+};
+
+// Takes rows together, backwards.
+template <class Real>
+class SelectGradientWave
+    : public Wave<Real, SelectGradientWave<Real>, false, 5> {
+  using Base = Wave<Real, SelectGradientWave<Real>, false, 5>;
+  friend Base;
+  using Base::kLanes;
+  using Base::kRows;
+  using typename Base::D;
+  using typename Base::N;
+  using typename Base::NV;
+  using typename Base::T;
+  using typename Base::V;
+  using Wide = RowTile<double>;
+
+ public:
+  explicit SelectGradientWave(const SelectGradientArrays<Real>& arrays)
+      : Base(arrays.rows, arrays.count, arrays.d_start), arrays_(arrays) {}
+
+ private:
+  // The complement and d_more have the same stride.
+  enum Array { kP, kContiguous, kArrived, kDAlpha, kDP };
+  Index Stride(int n) const {
+    const Index strides[] = {arrays_.p.stride, arrays_.complement.stride,
+                             arrays_.arrived.stride, arrays_.d_alpha.stride,
+                             arrays_.d_p.stride};
+    return strides[n];
+  }
+  void Finish(Index row, double dq) const {
+    arrays_.Make(row, 0, arrays_.count % kEntries, dq);
+  }
+
+  template <bool kAll, int kUnit = kRows / T::kRows - 1>
+  HWY_INLINE void TakeBlock() {
+    const N n;
+    const Index j = this->j_;
+    constexpr int r = kUnit * T::kRows;
+    double* const handed = this->handed()[0];
+    const double* const start = this->start_ + this->at_start_[0] + j;
+    NV p0, p1, p2, p3;
+    T::Load(arrays_.p.data + j, this->at_[kP] + r, p0, p1, p2, p3);
+    auto t0 = p0, t1 = p1, t2 = p2, t3 = p3;
+    T::Transpose(t0, t1, t2, t3);
+    NV g0 = hn::Zero(n), g1 = g0, g2 = g0, g3 = g0;
+    if (arrays_.d_alpha.data != nullptr) {
+      T::Load(arrays_.d_alpha.data + j, this->at_[kDAlpha] + r, g0, g1, g2, g3);
+      T::Transpose(g0, g1, g2, g3);
+    }
+    V m0, m1, m2, m3, upper0, upper1, upper2, upper3;
+    const auto take = [&](auto given, NV c0, NV c1, NV c2, NV c3) HWY_ATTR {
+      if constexpr (T::kTwo) {
+        TakeEntries<r, true>(given, handed, start, t0, t1, t2, t3, c0, c1, c2,
+                             c3, g0, g1, g2, g3, upper0, upper1, upper2,
+                             upper3);
+      }
+      TakeEntries<r, false>(given, handed, start, t0, t1, t2, t3, c0, c1, c2,
+                            c3, g0, g1, g2, g3, m0, m1, m2, m3);
+    };
+    if (arrays_.complement.data != nullptr &&
+        HWY_UNLIKELY(T::AnyAboveHalf(p0, p1, p2, p3))) {
+      NV c0, c1, c2, c3;
+      T::Load(arrays_.complement.data + j, this->at_[kContiguous] + r, c0, c1,
+              c2, c3);
+      T::Transpose(c0, c1, c2, c3);
+      take(std::true_type(), c0, c1, c2, c3);
+    } else {
+      take(std::false_type(), t0, t1, t2, t3);
+    }
+    NV q0, q1, q2, q3;
+    T::Load(arrays_.arrived.data + j, this->at_[kArrived] + r, q0, q1, q2, q3);
+    T::Transpose(q0, q1, q2, q3);
+    Multiply<false>(q0, q1, q2, q3, m0, m1, m2, m3);
+    if constexpr (T::kTwo) {
+      Multiply<true>(q0, q1, q2, q3, upper0, upper1, upper2, upper3);
+    }
+    auto d0 = T::Narrowed(m0, upper0), d1 = T::Narrowed(m1, upper1);
+    auto d2 = T::Narrowed(m2, upper2), d3 = T::Narrowed(m3, upper3);
+    T::Transpose(d0, d1, d2, d3);
+    T::template Store<kAll>(d0, d1, d2, d3, arrays_.d_p.data + j,
+                            this->at_[kDP] + r, this->active_ >> r);
+    if constexpr (kUnit > 0) TakeBlock<kAll, kUnit - 1>();
+  }
+
+  // Takes one vector of rows, those from kFirst on or the upper half of them.
+  template <int kFirst, bool kUpper, class Given>
+  HWY_INLINE void TakeEntries(Given given, double* handed, const double* start,
+                              NV t0, NV t1, NV t2, NV t3, NV c0, NV c1, NV c2,
+                              NV c3, NV g0, NV g1, NV g2, NV g3, V& m0, V& m1,
+                              V& m2, V& m3) {
+    const D d;
+    constexpr int r = kFirst + (kUpper ? kLanes : 0);
+    m0 = T::template Widened<kUpper>(g0), m1 = T::template Widened<kUpper>(g1);
+    m2 = T::template Widened<kUpper>(g2), m3 = T::template Widened<kUpper>(g3);
+    if (arrays_.d_more.data != nullptr) {
+      V w0, w1, w2, w3;
+      Wide::Load(arrays_.d_more.data + this->j_, this->at_[kContiguous] + r, w0,
+                 w1, w2, w3);
+      Wide::Transpose(w0, w1, w2, w3);
+      m0 = hn::Add(m0, w0), m1 = hn::Add(m1, w1);
+      m2 = hn::Add(m2, w2), m3 = hn::Add(m3, w3);
+    }
+    auto dq = hn::Load(d, this->passed_ + r);
+    TakeEntry<r, kUpper>(given, handed + 3 * kRows, start + 3, t3, c3, dq, m3);
+    TakeEntry<r, kUpper>(given, handed + 2 * kRows, start + 2, t2, c2, dq, m2);
+    TakeEntry<r, kUpper>(given, handed + kRows, start + 1, t1, c1, dq, m1);
+    TakeEntry<r, kUpper>(given, handed, start, t0, c0, dq, m0);
+    hn::Store(dq, d, this->passed_ + r);
+  }
+  template <bool kUpper>
+  static HWY_INLINE void Multiply(NV q0, NV q1, NV q2, NV q3, V& m0, V& m1,
+                                  V& m2, V& m3) {
+    m0 = hn::Mul(m0, T::template Widened<kUpper>(q0));
+    m1 = hn::Mul(m1, T::template Widened<kUpper>(q1));
+    m2 = hn::Mul(m2, T::template Widened<kUpper>(q2));
+    m3 = hn::Mul(m3, T::template Widened<kUpper>(q3));
+  }
+
+  // `more` is what is given of g; it becomes g - dq.
+  template <int r, bool kUpper, class Given>
+  HWY_INLINE void TakeEntry(Given /*given*/, double* handed,
+                            const double* start, NV t, NV c, V& dq, V& more) {
+    const D d;
+    const auto p = T::template Widened<kUpper>(t);
+    auto not_p = Passed(d, p);
+    if constexpr (Given::value) {
+      not_p = Passed(d, p, T::template Widened<kUpper>(c));
+    }
+    const auto g = hn::Add(more, Base::template Above<r>(handed, start));
+    more = Return(d, g, p, not_p, dq);
+    hn::Store(dq, d, handed + r);
+  }
+
+  const SelectGradientArrays<Real> arrays_;
 };
 #endif
 
 template <class Real>
 void SelectRows(const Real* p, Index p_stride, const Real* complement,
                 double* start, Index rows, Index count, Real* alpha,
-                Index alpha_stride, Real* arrived) {
-  const auto at = [count](auto* array, Index i) {
-    return array == nullptr ? nullptr : array + i * count;
-  };
-  Index i = 0;
-  // Four rows fill four lanes. Fewer lanes have no vector of them, and more
-  // would stay empty.
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (kMaxLanes<hn::ScalableTag<double>> == 4) {
-    for (; i < rows; i += 4) {
-      const SelectFour<Real> four = {p + i * p_stride,
-                                     p_stride,
-                                     at(complement, i),
-                                     std::min(Index{4}, rows - i),
-                                     count,
-                                     alpha + i * alpha_stride,
-                                     alpha_stride,
-                                     at(arrived, i)};
-      four.Run(start);
+                Index alpha_stride, Real* arrived, Index arrived_stride) {
+  const SelectArrays<Real> arrays = {
+      {p, p_stride},         {complement, count},      start, rows, count,
+      {alpha, alpha_stride}, {arrived, arrived_stride}};
+  for (Index i = 0; i < rows;) {
+    const Index end = NonzeroEnd(start, count);
+    const Index begin = NonzeroBegin(start, end);
+    if (IsZero(start + begin, end - begin)) {
+      for (; i < rows; ++i) arrays.FillZeros(i, 0, count);
+      return;
     }
-  }
+#if HWY_TARGET != HWY_SCALAR
+    using Together = SelectWave<Real>;
+    if (rows - i > 1 && Together::Fits(count)) {
+      i = Together(arrays).Run(i, begin);
+      continue;
+    }
 #endif
-  for (; i < rows; ++i) {
-    const SelectRow<Real> row = {p + i * p_stride,
-                                 at(complement, i),
-                                 start,
-                                 alpha + i * alpha_stride,
-                                 at(arrived, i),
-                                 i == 0,
-                                 i == rows - 1};
-    Select(row, count);
+    arrays.FillZeros(i, 0, begin);
+    arrays.Make(i, begin, count, end, 0);
+    ++i;
   }
 }
 
-// Does the same backwards: dq(j) = p(j) g(j) + a(j) dq(j+1). Missing lanes have
-// p = 0 and hand dq down. It takes a vector at a time: with six arrays,
-// interleaving costs more than it saves.
 template <class Real>
-void SelectBackward(const Real* p, const Real* complement, const Real* arrived,
-                    const Real* d_alpha, Index count, Real* d_p,
-                    double* d_start) {
-  const hn::ScalableTag<double> d;
-  const Index lanes = LanesOf(d);
-  auto after = hn::Zero(d);  // dq of the entry behind, in all lanes
-  for (Index end = count; end > 0;) {
-    const Index size = end % lanes == 0 ? lanes : end % lanes;
-    const Index j = end - size;
-    const auto p0 = LoadDoubles(d, p + j, size);
-    auto g = LoadDoubles(d, d_start + j, size);
-    if (d_alpha != nullptr) g = hn::Add(LoadDoubles(d, d_alpha + j, size), g);
-    auto a = LoadPassed(d, p0, complement == nullptr ? nullptr : complement + j,
-                        size);
-    auto b = hn::Mul(p0, g);
-    Compose<false>(d, a, b);
-    const auto dq = hn::MulAdd(a, after, b);
-    const auto q = LoadDoubles(d, arrived + j, size);
-    StoreDoubles(d, hn::Mul(q, hn::Sub(g, Neighbour<false>(d, dq, after))),
-                 size, d_p + j);
-    StoreDoubles(d, dq, size, d_start + j);
-    after = hn::MulAdd(BroadcastFirst(d, a), after, BroadcastFirst(d, b));
-    end = j;
+HWY_NOINLINE void TakeRowsBackward(const SelectGradientArrays<Real>& arrays) {
+#if HWY_TARGET != HWY_SCALAR
+  using Together = SelectGradientWave<Real>;
+  if (arrays.rows > 1 && Together::Fits(arrays.count)) {
+    Together(arrays).Run(0, 0);
+    return;
   }
+#endif
+  for (Index i = arrays.rows; i-- > 0;) arrays.Make(i, 0, arrays.count, 0);
+}
+
+template <class Real>
+void SelectRowsBackward(const Real* p, Index p_stride, const Real* complement,
+                        const Real* arrived, Index arrived_stride,
+                        const Real* d_alpha, Index d_alpha_stride,
+                        const double* d_more, Index rows, Index count,
+                        Real* d_p, Index d_p_stride, double* d_start) {
+  const FlushDenormals flush;
+  TakeRowsBackward<Real>({{p, p_stride},
+                          {complement, count},
+                          {arrived, arrived_stride},
+                          {d_alpha, d_alpha_stride},
+                          {d_more, count},
+                          {d_p, d_p_stride},
+                          d_start,
+                          rows,
+                          count});
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ Numbers<T> Some(Index count, int which, double low, double high) {
 // where many are summed they do not cancel.
 template <class T>
 std::vector<Result<T>> ResultsOf(const Kernels<T>& kernels, Index n) {
-  constexpr Index kRows = 6;  // select_rows may take four at a time
+  constexpr Index kRows = 20;  // the scan takes eight or more at a time
   const auto signs = Some<T>(n, 1, -2, 2), others = Some<T>(n, 2, -2, 2);
   const auto x = Some<T>(n, 3, 0.5, 2), y = Some<T>(n, 4, 0.5, 2),
              z = Some<T>(n, 5, 0.5, 2);
@@ -123,14 +123,17 @@ std::vector<Result<T>> ResultsOf(const Kernels<T>& kernels, Index n) {
   add("sigmoid", {a, b});
 
   Numbers<T> arrived = rows;
+  const auto more = Some<T>(kRows * n, 11, 0.5, 2);
+  const Numbers<Carry<T>> d_more(more.rbegin(), more.rend());
   for (const Numbers<T>& some : {Numbers<T>(), complement}) {
     const T* const of_p = some.empty() ? nullptr : some.data();
     kernels.select_rows(p.data(), n, of_p, carry(x), kRows, n, many.data(), n,
-                        arrived.data());
+                        arrived.data(), n);
     add("select_rows", {many, arrived, is_carried()});
-    kernels.select_backward(p.data(), of_p, x.data(), z.data(), n, a.data(),
-                            carry(y));
-    add("select_backward", {a, is_carried()});
+    kernels.select_rows_backward(p.data(), n, of_p, rows.data(), n, more.data(),
+                                 n, d_more.data(), kRows, n, many.data(), n,
+                                 carry(y));
+    add("select_rows_backward", {many, is_carried()});
   }
   for (const Index width : {3, 65}) {  // summed in two ways
     kernels.sums_from(x.data(), y.data(), n, width, scratch.data(), a.data());

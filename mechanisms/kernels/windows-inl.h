@@ -59,20 +59,18 @@ HWY_INLINE hn::Vec<D> LoadBlocks(D d, const Real* const* rows, Index k) {
   }
 }
 
-// Stores, or adds, blocks the same way, but none of the rows from `count` on.
-template <bool kAdd, class D, class Real = hn::TFromD<D>>
+// Stores blocks the same way, but none of the rows from `count` on.
+template <class D, class Real = hn::TFromD<D>>
 HWY_INLINE void StoreBlocks(D d, hn::Vec<D> v, Real* const* rows, Index count,
                             Index k) {
   if constexpr (kMaxLanes<D> <= kBlockEntries<Real>) {
     if (count <= 0) return;
-    if constexpr (kAdd) v = hn::Add(v, hn::LoadU(d, rows[0] + k));
     hn::StoreU(v, d, rows[0] + k);
   } else {
     const hn::Half<D> half;
     constexpr int kHalf = kMaxLanes<decltype(half)>;
-    StoreBlocks<kAdd>(half, hn::LowerHalf(half, v), rows, count, k);
-    StoreBlocks<kAdd>(half, hn::UpperHalf(half, v), rows + kHalf, count - kHalf,
-                      k);
+    StoreBlocks(half, hn::LowerHalf(half, v), rows, count, k);
+    StoreBlocks(half, hn::UpperHalf(half, v), rows + kHalf, count - kHalf, k);
   }
 }
 
@@ -126,8 +124,8 @@ HWY_INLINE void LoadBlock(const Real* const* rows, Index at, const Use& use) {
   }
 }
 
-// Stores, or adds, a block of entries; column(k) gives entry k of all rows.
-template <bool kAdd, class Real, class Column>
+// Stores a block of entries; column(k) gives entry k of all rows.
+template <class Real, class Column>
 HWY_INLINE void StoreBlock(const Column& column, Real* const* rows, Index count,
                            Index at) {
   constexpr Index kStep = kBlockEntries<Real>;
@@ -135,23 +133,22 @@ HWY_INLINE void StoreBlock(const Column& column, Real* const* rows, Index count,
   if constexpr (kStep == 2) {
     auto v0 = column(0), v1 = column(1);
     TransposeBlocks(d, v0, v1);
-    StoreBlocks<kAdd>(d, v0, rows, count, at);
-    StoreBlocks<kAdd>(d, v1, rows + 1, count - 1, at);
+    StoreBlocks(d, v0, rows, count, at);
+    StoreBlocks(d, v1, rows + 1, count - 1, at);
   } else if constexpr (kRowLanes == 2) {
     const hn::Twice<decltype(d)> block;
     const auto lower = hn::Combine(block, column(1), column(0));
     const auto upper = hn::Combine(block, column(3), column(2));
-    StoreBlocks<kAdd>(block, hn::ConcatEven(block, upper, lower), rows, count,
-                      at);
-    StoreBlocks<kAdd>(block, hn::ConcatOdd(block, upper, lower), rows + 1,
-                      count - 1, at);
+    StoreBlocks(block, hn::ConcatEven(block, upper, lower), rows, count, at);
+    StoreBlocks(block, hn::ConcatOdd(block, upper, lower), rows + 1, count - 1,
+                at);
   } else {
     auto v0 = column(0), v1 = column(1), v2 = column(2), v3 = column(3);
     TransposeBlocks(d, v0, v1, v2, v3);
-    StoreBlocks<kAdd>(d, v0, rows, count, at);
-    StoreBlocks<kAdd>(d, v1, rows + 1, count - 1, at);
-    StoreBlocks<kAdd>(d, v2, rows + 2, count - 2, at);
-    StoreBlocks<kAdd>(d, v3, rows + 3, count - 3, at);
+    StoreBlocks(d, v0, rows, count, at);
+    StoreBlocks(d, v1, rows + 1, count - 1, at);
+    StoreBlocks(d, v2, rows + 2, count - 2, at);
+    StoreBlocks(d, v3, rows + 3, count - 3, at);
   }
 }
 
@@ -163,13 +160,13 @@ HWY_INLINE void LoadBlock(const Real* const* rows, Index at, const Use& use) {
     use(k, hn::LoadU(d, rows[0] + at + k), hn::LoadU(d, rows[0] + at + k + 1));
   }
 }
-template <bool kAdd, class Real, class Column>
+template <class Real, class Column>
 HWY_INLINE void StoreBlock(const Column& column, Real* const* rows,
                            Index /*count*/, Index at) {
   const RowLanesOf<Real> d;
   for (Index k = 0; k < kBlockEntries<Real>; ++k) {
     Real* const to = rows[0] + at + k;
-    hn::StoreU(kAdd ? hn::Add(column(k), hn::LoadU(d, to)) : column(k), d, to);
+    hn::StoreU(column(k), d, to);
   }
 }
 #endif
@@ -206,20 +203,20 @@ HWY_INLINE void LoadColumns(const RowGroup<const Real>& rows, Index first,
   LoadBlock<Real>(last.row, 0, from_k);
 }
 
-// Stores, or adds, `count` entries of the rows from `first` on; column(k) gives
+// Stores `count` entries of the rows from `first` on; column(k) gives
 // entry first + k of all rows, with k up to the end of the last block.
-template <bool kAdd, class Real, class Column>
+template <class Real, class Column>
 HWY_INLINE void StoreColumns(const Column& column, Index first, Index count,
                              const RowGroup<Real>& rows) {
   constexpr Index kStep = kBlockEntries<Real>;
   Index k = 0;
   const auto from_k = [&](Index n) HWY_ATTR { return column(k + n); };
   for (; k + kStep <= count; k += kStep) {
-    StoreBlock<kAdd>(from_k, rows.row, rows.count, first + k);
+    StoreBlock(from_k, rows.row, rows.count, first + k);
   }
   if (k == count) return;
   LastBlock<Real> last(rows, first + k, count - k);
-  StoreBlock<kAdd>(from_k, last.row, rows.count, 0);
+  StoreBlock(from_k, last.row, rows.count, 0);
   for (Index n = 0; n < rows.count; ++n) {
     std::copy_n(last.block[n], count - k, rows.row[n] + first + k);
   }
@@ -343,8 +340,8 @@ class GroupBackward {
         SumBehind(size);
         MakeMeans<true>(size);
       }
-      StoreColumns<true>([m = means_](Index k) HWY_ATTR { return Entry(m, k); },
-                         first, size, d_alpha);
+      StoreColumns([m = means_](Index k) HWY_ATTR { return Entry(m, k); },
+                   first, size, d_alpha);
       SumWeights(size, is_last);
       if (!is_whole_) FinishBefore(size, is_last);
       Store(first, size, is_last, d_u);
@@ -501,9 +498,9 @@ class GroupBackward {
                         const RowGroup<Real>& d_u) {
     const auto store = [&](const double* from, Index to,
                            Index entries) HWY_ATTR {
-      StoreColumns<false>(
-          [=](Index k) HWY_ATTR { return Rounded<Real>(Entry(from, k)); }, to,
-          entries, d_u);
+      StoreColumns([=](Index k)
+                       HWY_ATTR { return Rounded<Real>(Entry(from, k)); },
+                   to, entries, d_u);
     };
     if (piece_ == width_) {
       if (first > 0) store(before_, first - width_, width_);

@@ -238,7 +238,7 @@ class WindowExpectation final : public ChunkExpectation<Real> {
           const Number m = D.scaled[1] / D.scaled[0];
           const Number weight = row.selection[k] / D.scaled[0];
           means_.choices[k] = {-D.reference, {weight, weight * m}};
-          gradient.selection[k] += m;
+          gradient.selection[k] = m;
         });
     ForEachWindowFrom(w, means_.choices, means_.suffixes,
                       [&](std::size_t j, const Sums& sum) {

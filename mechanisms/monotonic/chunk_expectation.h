@@ -79,7 +79,9 @@ template <class Number>
 struct ChoiceRowsGradient {
   std::span<Carry<Number>> start;       // of the first output; added to
   MatrixView<Number> p;                 // added to
-  MatrixView<Carry<Number>> selection;  // added to, by `start` of others too
+  MatrixView<Carry<Number>> selection;  // written by a step that reads the
+                                        // selection alone, else added to, by
+                                        // `start` of others too
   MatrixView<Number> chunk_energies;    // written
 
   ChoiceRowGradient<Number> Row(Index n) const {

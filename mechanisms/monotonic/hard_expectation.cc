@@ -72,11 +72,15 @@ class HardExpectation final : public AttentionFunction<Real> {
       Prepare(scores);
     }
     d_next_.assign(Size(T), 0);
-    const Index turns = (U + turn_ - 1) / turn_;
-    for (Index n = turns; n-- > 0;) {
-      const Index first = n * turn_;
-      BackwardTurn(scores, first, std::min(turn_, U - first), arrived,
-                   cotangent, gradients);
+    // A chunk that reads starts wants those of restarts, output by output.
+    const Index together =
+        Restarts() && HasChunk() && !chunks_[0]->reads_selection_alone()
+            ? 1
+            : kRowsTogether * threads_;
+    for (Index end = U; end > 0;) {
+      const Index first = (end - 1) / together * together;
+      BackwardTurn(scores, first, end - first, arrived, cotangent, gradients);
+      end = first;
     }
     if (!gradients.start.empty()) Round(d_next_, gradients.start);
   }
@@ -204,11 +208,9 @@ class HardExpectation final : public AttentionFunction<Real> {
     const Index T = alpha.cols;
     if (T == 0) return;
     if (Restarts()) began_ = start_;
-    const Index step = arrived.row_stride > T ? 1 : alpha.rows;  // TEMPORARY
-    for (Index n = 0; n < alpha.rows; n += step)
-    kernels_.select_rows(rows.p.data + n * rows.p.row_stride, rows.p.row_stride, rows.complement.data == nullptr ? nullptr : rows.complement.Row(n).data(),
-                         start_.data(), step, T, alpha.Row(n).data(),
-                         alpha.row_stride, arrived.data == nullptr ? nullptr : arrived.Row(n).data());
+    kernels_.select_rows(rows.p.data, rows.p.row_stride, rows.complement.data,
+                         start_.data(), alpha.rows, T, alpha.data,
+                         alpha.row_stride, arrived.data, arrived.row_stride);
     if (Restarts()) Restart<Real>(rows.Row(0), began_, start_);
   }
 
@@ -252,15 +254,19 @@ class HardExpectation final : public AttentionFunction<Real> {
     const Turn turn = all.Rows(before, count);
     const MatrixView<const Real> d_attention =
         cotangent.attention.Rows(first, count);
-    // Where an output starts is where the one before it chose: this is what
-    // alpha is worth beside that.
-    MatrixView<Carry<Real>> d_alpha;
-    if (HasChunk() || cotangent.selection.data != nullptr) {
-      d_alpha_.assign(Size(count * T), 0);
-      d_alpha = {d_alpha_.data(), count, T};
-      for (Index n = 0; cotangent.selection.data != nullptr && n < count; ++n) {
-        std::ranges::copy(cotangent.selection.Row(first + n),
-                          d_alpha.Row(n).begin());
+    // An output starts where the one before it chose. Beside that alpha is
+    // worth d_alpha, by itself, and d_more, by what is made of it.
+    const MatrixView<const Real> d_selection =
+        RowsOrNone(cotangent.selection, first, count);
+    const MatrixView<const Real>& d_alpha =
+        HasChunk() ? d_selection : d_attention;
+    MatrixView<Carry<Real>> d_more;
+    if (HasChunk() || d_selection.data != nullptr) {
+      d_more_.resize(Size(count * T));
+      d_more = {d_more_.data(), count, T};
+      if (ReadsMore()) std::ranges::fill(d_more_, Carry<Real>{0});
+      for (Index n = 0; !HasChunk() && n < count; ++n) {
+        std::ranges::copy(d_selection.Row(n), d_more.Row(n).begin());
       }
     }
     if (ReadsMore()) {
@@ -269,7 +275,7 @@ class HardExpectation final : public AttentionFunction<Real> {
     }
     ChoiceRowsGradient<Real> gradient{.start = d_start_,
                                       .p = {d_p_.data(), count, T},
-                                      .selection = d_alpha,
+                                      .selection = d_more,
                                       .chunk_energies = {}};
     ChoiceRows<Real> rows;
     if (HasChunk() || Restarts()) {
@@ -278,10 +284,6 @@ class HardExpectation final : public AttentionFunction<Real> {
       rows = RowsOf(scores, first, turn,
                     reads_before ? alphas.Row(0) : StartRow(first),
                     alphas.Rows(before, count));
-    }
-    if (Restarts()) {
-      scratch_.resize(Size(T));
-      RestartBackward<Real>(rows.Row(0), d_next_, scratch_, gradient.Row(0));
     }
     if (HasChunk()) {
       gradient.chunk_energies = gradients.chunk_energies.Rows(first, count);
@@ -292,21 +294,29 @@ class HardExpectation final : public AttentionFunction<Real> {
           });
     }
     const MatrixView<Real> d_scores = gradients.choice.Rows(first, count);
-    for (Index n = count; n-- > 0;) {
-      if (d_alpha.data != nullptr) {
-        std::ranges::transform(d_alpha.Row(n), d_next_, d_next_.begin(),
-                               std::plus<Carry<Real>>());
+    // A restart hands back more than alpha, so an output waits for the next.
+    const Index step = Restarts() ? 1 : count;
+    for (Index n = count - step; n >= 0; n -= step) {
+      const auto from = [n](const auto& table) {
+        return table.data == nullptr ? nullptr : table.Row(n).data();
+      };
+      if (Restarts()) {
+        ChoiceRow<Real> row = rows.Row(n);
+        row.start = StartRow(first + n);
+        ChoiceRowGradient<Real> d_row = gradient.Row(n);
+        d_row.start = d_start_;
+        scratch_.resize(Size(T));
+        RestartBackward<Real>(row, d_next_, scratch_, d_row);
       }
-      kernels_.select_backward(turn.p.Row(n).data(),
-                               turn.complement.data == nullptr
-                                   ? nullptr
-                                   : turn.complement.Row(n).data(),
-                               arrived.Row(first + n).data(),
-                               HasChunk() ? nullptr : d_attention.Row(n).data(),
-                               T, d_scores.Row(n).data(), d_next_.data());
-    }
-    if (ReadsMore()) {
-      std::ranges::transform(d_start_, d_next_, d_next_.begin(), std::plus());
+      kernels_.select_rows_backward(
+          from(turn.p), turn.p.row_stride, from(turn.complement),
+          arrived.Row(first + n).data(), arrived.row_stride, from(d_alpha),
+          d_alpha.row_stride, from(d_more), step, T, from(d_scores),
+          d_scores.row_stride, d_next_.data());
+      if (ReadsMore()) {
+        std::ranges::transform(d_start_, d_next_, d_next_.begin(), std::plus());
+        std::ranges::fill(d_start_, Carry<Real>{0});
+      }
     }
     for (Index n = 0; n < count; ++n) {
       Real* const d = d_scores.Row(n).data();
@@ -346,7 +356,8 @@ class HardExpectation final : public AttentionFunction<Real> {
   Buffer<Carry<Real>> began_;         // where the turn did, with restarts
   UnsetBuffer<Real> p_, complement_;  // of a turn's outputs, where not given
   UnsetBuffer<Real> starts_;  // with restarts, where all but the first start
-  Buffer<Carry<Real>> d_next_, d_start_, d_alpha_;
+  Buffer<Carry<Real>> d_next_, d_start_;
+  UnsetBuffer<Carry<Real>> d_more_;
   Buffer<Real> d_p_;
   UnsetBuffer<Real> alphas_;
   Buffer<Carry<Real>> scratch_;

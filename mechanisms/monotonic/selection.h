@@ -10,7 +10,7 @@
 //   dq(j) = p(j) dalpha(j) + (1 - p(j)) dq(j+1)
 //   dp(j) = q(j) (dalpha(j) - dq(j+1)),  dstart(j) = dq(j)
 //
-// Both are kernels (select_rows, select_backward). Under `absorb` and
+// Both are kernels (select_rows, select_rows_backward). Under `absorb` and
 // `stay_last` the next start is alpha. Here is what `restart` adds: what chose
 // nothing starts again where it started,
 //

@@ -272,7 +272,7 @@ TYPED_TEST(KernelEndsTest, TheScanCarriesWhatRoundsToANumber) {
       start[0] = mass;
       std::vector<Real> alpha(kCount), arrived(kCount), d_p(kCount);
       kernels.select_rows(p.data(), kCount, nullptr, start.data(), 1, kCount,
-                          alpha.data(), kCount, arrived.data());
+                          alpha.data(), kCount, arrived.data(), kCount);
       for (Index j = 0; j < kCount; ++j) {
         const Wide q =
             std::ldexp(static_cast<Wide>(mass), -static_cast<int>(j));
@@ -284,8 +284,9 @@ TYPED_TEST(KernelEndsTest, TheScanCarriesWhatRoundsToANumber) {
       // Derivatives of the largest are numbers, too, where q is.
       const std::vector<Real> d(kCount, Ends<Real>::kMost / 2),
           q(kCount, Real(0.5));
-      kernels.select_backward(p.data(), nullptr, q.data(), d.data(), kCount,
-                              d_p.data(), d_start.data());
+      kernels.select_rows_backward(p.data(), kCount, nullptr, q.data(), kCount,
+                                   d.data(), kCount, nullptr, 1, kCount,
+                                   d_p.data(), kCount, d_start.data());
       for (const Real value : d_p) EXPECT_TRUE(std::isfinite(value));
     }
     // A NaN reaches all that follows it, and nothing before.
@@ -295,7 +296,7 @@ TYPED_TEST(KernelEndsTest, TheScanCarriesWhatRoundsToANumber) {
     std::vector<Carry<Real>> start(37);
     start[0] = 1;
     kernels.select_rows(p.data(), 37, nullptr, start.data(), 2, 37,
-                        alpha.data(), 37, nullptr);
+                        alpha.data(), 37, nullptr, 0);
     for (std::size_t j = 0; j < 37; ++j) {
       EXPECT_EQ(std::isnan(alpha[j]), j >= 5) << j;
       EXPECT_EQ(std::isnan(alpha[37 + j]), j >= 5) << j;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "mechanisms/kernels/error_bounds.h"
+#include "mechanisms/kernels/flush_denormals.h"
 #include "tests/support/finite_difference.h"
 #include "tests/support/kernel_arrays.h"
 
@@ -99,7 +100,17 @@ void Select(const Kernels<Real>& kernels, const Real* p,
             Index count, Real* alpha, std::type_identity_t<Real*> arrived) {
   Carried<Real> carried = CarriedFrom(start, count);
   kernels.select_rows(p, count, complement, carried.data(), 1, count, alpha,
-                      count, arrived);
+                      count, arrived, count);
+}
+
+// Takes one row back; `complement` and `d_alpha` may be null.
+template <class Real>
+void GoBack(const Kernels<Real>& kernels, const Real* p,
+            std::type_identity_t<const Real*> complement, const Real* arrived,
+            std::type_identity_t<const Real*> d_alpha, Index count, Real* d_p,
+            Carry<Real>* d_start) {
+  kernels.select_rows_backward(p, count, complement, arrived, count, d_alpha,
+                               count, nullptr, 1, count, d_p, count, d_start);
 }
 
 template <class Real>
@@ -190,9 +201,8 @@ TYPED_TEST(ScanKernelsTest, WhatASaturatedEntryLetsPassKeepsItsDigits) {
       d_alpha[kCount - 1] = 1;
       auto d_p = Output<Real>(kCount);
       Carried<Real> d_start(kCount);
-      kernels.select_backward(in.p.data(), in.complement.data(), arrived.data(),
-                              d_alpha.data(), kCount, d_p.data(),
-                              d_start.data());
+      GoBack(kernels, in.p.data(), in.complement.data(), arrived.data(),
+             d_alpha.data(), kCount, d_p.data(), d_start.data());
       EXPECT_EQ(d_start[0], Carry<Real>{in.complement[k]});
       EXPECT_EQ(d_p[k], -1);
     }
@@ -236,7 +246,7 @@ TYPED_TEST(ScanKernelsTest, RowsTogetherAreThoseOfOneAfterAnother) {
             std::copy_n(start.data(), count, carried.data());
             kernels.select_rows(p.Row(0), p.stride, passed, carried.data(),
                                 kRows, count, alpha.Row(0), alpha.stride,
-                                arrived.data());
+                                arrived.data(), count);
             EXPECT_TRUE(arrived.GuardsIntact() && alpha.values.GuardsIntact() &&
                         carried.GuardsIntact());
             Carried<Real> from = CarriedFrom(start.data(), count);
@@ -246,7 +256,7 @@ TYPED_TEST(ScanKernelsTest, RowsTogetherAreThoseOfOneAfterAnother) {
               const std::vector<Wide> wide_p(p.Row(i), p.Row(i) + count);
               ScalarKernels<Wide>().select_rows(
                   wide_p.data(), count, nullptr, exact_from.data(), 1, count,
-                  exact.data(), count, exact_arrived.data());
+                  exact.data(), count, exact_arrived.data(), count);
               auto row = Output<Real>(count), of_row = row;
               std::copy_n(alpha.Row(i), count, row.data());
               std::copy_n(arrived.data() + i * count, count, of_row.data());
@@ -263,12 +273,185 @@ TYPED_TEST(ScanKernelsTest, RowsTogetherAreThoseOfOneAfterAnother) {
               kernels.select_rows(
                   p.Row(i), p.stride,
                   passed == nullptr ? nullptr : passed + i * count, from.data(),
-                  1, count, alone.data(), count, nullptr);
+                  1, count, alone.data(), count, nullptr, 0);
               EXPECT_TRUE(SameBits(alone.data(), row.data(), count));
             }
             EXPECT_TRUE(SameBits(carried.data(), from.data(), count));
           }
         }
+      }
+    }
+  }
+}
+
+// Arrays of up to 20 rows, with NaN between those that have a stride.
+template <class Real>
+struct RowsBack {
+  RowsBack(std::mt19937& generator, Index rows, Index count)
+      : p(generator, rows, count, 0.5),
+        arrived(generator, rows, count, 1),
+        d_alpha(generator, rows, count, 1),
+        complement(rows * count, kNaN<Real>),
+        d_more(rows * count, kNaN<Carry<Real>>),
+        d_start(count, kNaN<Carry<Real>>) {
+    std::uniform_real_distribution<double> uniform(0, 1);
+    for (Index i = 0; i < rows; ++i) {
+      for (Index j = 0; j < count; ++j) {
+        // Few p exceed a half, so that there are blocks with none.
+        Real& choice = p.Row(i)[j];
+        choice = std::abs(choice) + (uniform(generator) < 0.02 ? Real(0.5) : 0);
+        if (choice > Real(0.5)) complement[i * count + j] = 1 - choice;
+      }
+    }
+    Fill(generator, d_more.size(), 1, d_more.data());
+    Fill(generator, count, 1, d_start.data());
+  }
+
+  // Takes `rows` of them from `first` on.
+  void Run(const Kernels<Real>& kernels, bool more, Index first, Index rows,
+           PaddedRows<Real>& d_p, GuardedArray<Carry<Real>>& state) {
+    const Index count = state.size(), at = first * count;
+    kernels.select_rows_backward(
+        p.Row(first), p.stride, complement.data() + at, arrived.Row(first),
+        arrived.stride, more ? d_alpha.Row(first) : nullptr, d_alpha.stride,
+        more ? d_more.data() + at : nullptr, rows, count, d_p.Row(first),
+        d_p.stride, state.data());
+  }
+  PaddedRows<Real> p, arrived, d_alpha;
+  GuardedArray<Real> complement;
+  GuardedArray<Carry<Real>> d_more, d_start;
+};
+
+TYPED_TEST(ScanKernelsTest, RowsTogetherGoBackAsOneAfterAnother) {
+  using Real = TypeParam;
+  std::mt19937 generator(8);
+  std::set<Index> lengths = {1, 2, 3, 300, 1027};
+  for (Index count = 28; count <= 70; ++count) lengths.insert(count);
+  for (const std::string& level : SimdLevels()) {
+    const Kernels<Real>& kernels = KernelsAt<Real>(level);
+    for (const Index count : lengths) {
+      for (const Index rows : {1, 2, 7, 8, 9, 16, 20}) {
+        if (count > 70 && rows < 20) continue;
+        RowsBack<Real> in(generator, rows, count);
+        for (const bool more : {false, true}) {
+          SCOPED_TRACE(level + " length " + std::to_string(count) + ", " +
+                       std::to_string(rows) + " rows" + (more ? ", more" : ""));
+          PaddedRows<Real> together(generator, rows, count, 0),
+              alone = together;
+          auto state = in.d_start, state_alone = state;
+          in.Run(kernels, more, 0, rows, together, state);
+          for (Index i = rows; i-- > 0;) {
+            in.Run(kernels, more, i, 1, alone, state_alone);
+          }
+          ASSERT_TRUE(SameBits(together.values.data(), alone.values.data(),
+                               together.values.size()));
+          ASSERT_TRUE(SameBits(state.data(), state_alone.data(), count));
+          ASSERT_TRUE(together.values.GuardsIntact() && state.GuardsIntact());
+        }
+      }
+    }
+  }
+}
+
+// Forwards every number of rows at every length around the blocks.
+TYPED_TEST(ScanKernelsTest, AnyNumberOfRowsIsMadeAsOneAfterAnother) {
+  using Real = TypeParam;
+  std::mt19937 generator(9);
+  for (const std::string& level : SimdLevels()) {
+    const Kernels<Real>& kernels = KernelsAt<Real>(level);
+    for (Index count = 1; count <= 70; count += count < 28 ? 9 : 1) {
+      for (Index rows = 1; rows <= 20; ++rows) {
+        SCOPED_TRACE(level + " length " + std::to_string(count) + ", " +
+                     std::to_string(rows) + " rows");
+        RowsBack<Real> in(generator, rows, count);
+        PaddedRows<Real> alpha(generator, rows, count, 0), q = alpha;
+        auto alone = alpha, q_alone = alpha;
+        GuardedArray<Carry<Real>> start(count, kNaN<Carry<Real>>);
+        std::fill_n(start.data(), count, 0);
+        start[count / 3] = 1;
+        auto start_alone = start;
+        kernels.select_rows(in.p.Row(0), in.p.stride, in.complement.data(),
+                            start.data(), rows, count, alpha.Row(0),
+                            alpha.stride, q.Row(0), q.stride);
+        for (Index i = 0; i < rows; ++i) {
+          kernels.select_rows(in.p.Row(i), in.p.stride,
+                              in.complement.data() + i * count,
+                              start_alone.data(), 1, count, alone.Row(i),
+                              alone.stride, q_alone.Row(i), q_alone.stride);
+        }
+        const Index size = alpha.values.size();
+        ASSERT_TRUE(SameBits(alpha.values.data(), alone.values.data(), size));
+        ASSERT_TRUE(SameBits(q.values.data(), q_alone.values.data(), size));
+        ASSERT_TRUE(SameBits(start.data(), start_alone.data(), count));
+        ASSERT_TRUE(start.GuardsIntact() && alpha.values.GuardsIntact());
+      }
+    }
+  }
+}
+
+// Sharp choices, as trained models make: mass is in few entries, at the ends of
+// which rows begin and end, and denormal numbers lie between.
+TYPED_TEST(ScanKernelsTest, RowsWhoseMassIsNarrowAreMadeAsOneAfterAnother) {
+  using Real = TypeParam;
+  constexpr Index kRows = 50, kCount = 301;
+  std::mt19937 generator(10);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const std::vector<Real> none(Size(kCount), 0);
+  for (const double sharpness : {8.0, 3.0, 0.5}) {
+    std::vector<Real> p;
+    for (Index n = 0; n < kRows * kCount; ++n) {
+      const double energy = sharpness * (12 * uniform(generator) - 9);
+      p.push_back(static_cast<Real>(1 / (1 + std::exp(-energy))));
+    }
+    for (const std::string& level : SimdLevels()) {
+      SCOPED_TRACE(level + " sharpness " + std::to_string(sharpness));
+      const Kernels<Real>& kernels = KernelsAt<Real>(level);
+      std::vector<Real> alpha(p.size(), 7), q = alpha, row = alpha, q_row = row;
+      Carried<Real> start(kCount), start_alone(kCount);
+      start[40] = start_alone[40] = 1;
+      kernels.select_rows(p.data(), kCount, nullptr, start.data(), kRows,
+                          kCount, alpha.data(), kCount, q.data(), kCount);
+      for (Index i = 0; i < kRows; ++i) {
+        const Index at = i * kCount;
+        kernels.select_rows(p.data() + at, kCount, nullptr, start_alone.data(),
+                            1, kCount, row.data() + at, kCount,
+                            q_row.data() + at, kCount);
+      }
+      const Index size = std::ssize(p);
+      EXPECT_TRUE(SameBits(alpha.data(), row.data(), size));
+      EXPECT_TRUE(SameBits(q.data(), q_row.data(), size));
+      EXPECT_TRUE(SameBits(start.data(), start_alone.data(), kCount));
+    }
+  }
+}
+
+// What a caller computes afterwards must not depend on a kernel: denormal
+// numbers count for nothing within it alone, and what is lost is less than the
+// least normal number.
+TYPED_TEST(ScanKernelsTest, OnlyGoingBackTakesDenormalNumbersForNothing) {
+  using Real = TypeParam;
+  constexpr Index kRows = 12, kCount = 67;
+  constexpr Real kNormal = std::numeric_limits<Real>::min();
+  std::mt19937 generator(11);
+  RowsBack<Real> in(generator, kRows, kCount);
+  for (Index i = 0; i < kRows; ++i) {
+    for (Index j = 0; j < kCount; ++j) in.arrived.Row(i)[j] *= kNormal;
+  }
+  for (const std::string& level : SimdLevels()) {
+    SCOPED_TRACE(level);
+    PaddedRows<Real> d_p(generator, kRows, kCount, 0), exact = d_p;
+    auto state = in.d_start, exact_state = state;
+    in.Run(KernelsAt<Real>(level), true, 0, kRows, d_p, state);
+    EXPECT_EQ(FlushDenormals::Mode(), 0);
+    in.Run(ScalarKernels<Real>(), true, 0, kRows, exact, exact_state);
+    for (Index i = 0; i < kRows; ++i) {
+      for (Index j = 0; j < kCount; ++j) {
+        const Real found = d_p.Row(i)[j];
+        if (FlushDenormals::kMode != 0) {
+          ASSERT_TRUE(found == 0 || std::abs(found) >= kNormal);
+        }
+        // q lacks up to the least normal number, of at most 40 units of g.
+        ASSERT_LE(std::abs(found - exact.Row(i)[j]), 40 * kNormal);
       }
     }
   }
@@ -322,21 +505,25 @@ struct ManyRows {
   std::vector<Real> p, d_alpha;
 };
 
-// What a table of kernels makes of them; row i of d_start is its last state.
+// What a table of kernels makes of them, all at once or, backwards, one by one:
+// row i of d_start is then its state after that row.
 template <class Number>
 struct ManyRowsMade {
   ManyRowsMade(const Kernels<Number>& kernels, const std::vector<Number>& p,
-               const std::vector<Number>& d_alpha, Index rows, Index count)
+               const std::vector<Number>& d_alpha, Index rows, Index count,
+               bool one_by_one)
       : alpha(p.size()), arrived(p.size()), d_p(p.size()), d_start(p.size()) {
     Carried<Number> start(Size(count)), d_next = start;
     start[0] = 1;
     kernels.select_rows(p.data(), count, nullptr, start.data(), rows, count,
-                        alpha.data(), count, arrived.data());
-    for (Index i = rows; i-- > 0;) {
-      const Index at = i * count;
-      kernels.select_backward(p.data() + at, nullptr, arrived.data() + at,
-                              d_alpha.data() + at, count, d_p.data() + at,
-                              d_next.data());
+                        alpha.data(), count, arrived.data(), count);
+    const Index together = one_by_one ? 1 : rows;
+    for (Index i = rows; i > 0; i -= together) {
+      const Index at = (i - together) * count;
+      kernels.select_rows_backward(
+          p.data() + at, count, nullptr, arrived.data() + at, count,
+          d_alpha.data() + at, count, nullptr, together, count, d_p.data() + at,
+          count, d_next.data());
       std::ranges::copy(d_next, d_start.begin() + at);
     }
   }
@@ -350,7 +537,8 @@ void ExpectManyRows(const Kernels<Real>& kernels, const ManyRows<Real>& in,
                     const ManyRowsMade<Wide>& magnitudes) {
   constexpr Index kRows = ManyRows<Real>::kRows;
   constexpr Index kCount = ManyRows<Real>::kCount;
-  const ManyRowsMade<Real> made(kernels, in.p, in.d_alpha, kRows, kCount);
+  const ManyRowsMade<Real> made(kernels, in.p, in.d_alpha, kRows, kCount,
+                                false);
   const Wide of_row = attnbench::SelectError(kRows, kCount) * kDoubleUnit;
   const Wide of_gradient = SelectGradientError(kRows, kCount) * kDoubleUnit;
   constexpr bool kSingle = sizeof(Real) == sizeof(float);
@@ -370,13 +558,17 @@ void ExpectManyRows(const Kernels<Real>& kernels, const ManyRows<Real>& in,
       FAIL() << "alpha " << n << ": " << made.alpha[at] << " instead of "
              << exact.alpha[at];
     }
-    if (!(std::abs(made.d_start[at] - exact.d_start[at]) <= of_row * M(n))) {
+    if (n < kCount &&
+        !(std::abs(made.d_start[at] - exact.d_start[at]) <= of_row * M(n))) {
       FAIL() << "d_start " << n << ": " << made.d_start[at] << " instead of "
              << exact.d_start[at];
     }
+    // Going back takes denormal numbers for nothing.
+    const Wide flushed = std::numeric_limits<Real>::min() *
+                         (1 + G + (is_last_entry ? 0 : M(n + 1)));
     if (!(std::abs(made.d_p[at] - exact.d_p[at]) <=
           2 * rounding * std::abs(exact.d_p[at]) + of_gradient * terms +
-              floor * G)) {
+              floor * G + flushed)) {
       FAIL() << "d_p " << n << ": " << made.d_p[at] << " instead of "
              << exact.d_p[at];
     }
@@ -390,7 +582,7 @@ TYPED_TEST(ScanKernelsTest, TheErrorOfManyRowsStaysThatOfOne) {
   std::vector<Wide> d_alpha(in.d_alpha.begin(), in.d_alpha.end());
   const auto exact = [&] {
     return ManyRowsMade<Wide>(ScalarKernels<Wide>(), p, d_alpha, in.kRows,
-                              in.kCount);
+                              in.kCount, true);
   };
   const ManyRowsMade<Wide> wide = exact();
   for (Wide& d : d_alpha) d = std::abs(d);
@@ -429,15 +621,15 @@ TYPED_TEST(ScanKernelsTest, SelectBackwardIsWithinTheErrorOfSelect) {
                          row.name + (has_complement ? ", complement" : ""));
             std::vector<Wide> exact_d_p(Size(count));
             std::vector<Wide> exact_d_start = Widened(d_next);
-            ScalarKernels<Wide>().select_backward(
-                in.wide_p.data(), in.WideComplement(has_complement),
-                Widened(arrived).data(), Widened(d_alpha).data(), count,
-                exact_d_p.data(), exact_d_start.data());
+            GoBack(ScalarKernels<Wide>(), in.wide_p.data(),
+                   in.WideComplement(has_complement), Widened(arrived).data(),
+                   Widened(d_alpha).data(), count, exact_d_p.data(),
+                   exact_d_start.data());
             auto d_p = Output<Real>(count);
             auto d_start = d_next;
-            KernelsAt<Real>(level).select_backward(
-                in.p.data(), in.Complement(has_complement), arrived.data(),
-                d_alpha.data(), count, d_p.data(), d_start.data());
+            GoBack(KernelsAt<Real>(level), in.p.data(),
+                   in.Complement(has_complement), arrived.data(),
+                   d_alpha.data(), count, d_p.data(), d_start.data());
             // d_alpha and d_next are at most a half each.
             const Wide error = attnbench::SelectError(1, count) * kDoubleUnit;
             if (positive) ExpectRelative(d_start, exact_d_start, error);
@@ -448,9 +640,9 @@ TYPED_TEST(ScanKernelsTest, SelectBackwardIsWithinTheErrorOfSelect) {
             auto alone = Output<Real>(count);
             auto added = d_next;
             for (Index j = 0; j < count; ++j) added[j] += d_alpha[j];
-            KernelsAt<Real>(level).select_backward(
-                in.p.data(), in.Complement(has_complement), arrived.data(),
-                nullptr, count, alone.data(), added.data());
+            GoBack(KernelsAt<Real>(level), in.p.data(),
+                   in.Complement(has_complement), arrived.data(), nullptr,
+                   count, alone.data(), added.data());
             EXPECT_TRUE(SameBits(alone.data(), d_p.data(), count));
             EXPECT_TRUE(SameBits(added.data(), d_start.data(), count));
           }
@@ -483,8 +675,8 @@ TEST(ScanKernelsGradientTest, SelectBackwardIsTheDerivativeOfSelect) {
     };
     loss();
     std::ranges::fill(d_start, 0);
-    kernels.select_backward(p.data(), nullptr, arrived.data(), d_alpha.data(),
-                            kCount, d_p.data(), d_start.data());
+    GoBack(kernels, p.data(), nullptr, arrived.data(), d_alpha.data(), kCount,
+           d_p.data(), d_start.data());
     ExpectDerivatives({"p", p, d_p}, loss);
     ExpectDerivatives({"start", start, d_start}, loss);
   }

@@ -74,7 +74,7 @@ TYPED_TEST(SelfTest, AKernelThatWritesNothingIsNamed) {
       ATTNBENCH_KERNEL(softmax_backward),
       ATTNBENCH_KERNEL(sigmoid),
       ATTNBENCH_KERNEL(select_rows),
-      ATTNBENCH_KERNEL(select_backward),
+      ATTNBENCH_KERNEL(select_rows_backward),
       ATTNBENCH_KERNEL(sums_from),
       ATTNBENCH_KERNEL(ratios_up_to),
       ATTNBENCH_KERNEL(windows_backward),
@@ -98,15 +98,13 @@ TYPED_TEST(SelfTest, AKernelThatWritesNothingIsNamed) {
 TYPED_TEST(SelfTest, ZerosAfterTheFirstVectorAreSeen) {
   using Real = TypeParam;
   Kernels<Real> table = BestKernels<Real>();
-  table.select_backward = [](const Real* p, const Real* complement,
-                             const Real* arrived, const Real* d_alpha,
-                             Index count, Real* d_p, Carry<Real>* d_start) {
-    BestKernels<Real>().select_backward(p, complement, arrived, d_alpha, count,
-                                        d_p, d_start);
+  table.sums_from = [](const Real* x, const Real* factors, Index count,
+                       Index width, Real* scratch, Real* products) {
+    BestKernels<Real>().sums_from(x, factors, count, width, scratch, products);
     const Index lanes = BestKernels<Real>().lanes;
-    std::fill(d_p + std::min(lanes, count), d_p + count, Real{0});
+    std::fill(products + std::min(lanes, count), products + count, Real{0});
   };
-  EXPECT_EQ(Complaint(table), Named<Real>("select_backward"));
+  EXPECT_EQ(Complaint(table), Named<Real>("sums_from"));
 }
 
 TYPED_TEST(SelfTest, LanesInAnotherOrderAreSeen) {
