@@ -1,5 +1,5 @@
 // A switch for kernels to which a number below the least normal one is nothing:
-// CPUs take up to a hundred times as long with such numbers.
+// CPUs are slow with such numbers.
 #ifndef ATTNBENCH_MECHANISMS_KERNELS_FLUSH_DENORMALS_H_
 #define ATTNBENCH_MECHANISMS_KERNELS_FLUSH_DENORMALS_H_
 

@@ -7,9 +7,9 @@
 // Lanes are f64 whatever the precision of the arrays: the rounding of 1 - p in
 // f32 would take the same share of the mass at every entry of a long memory.
 //
-// Rejected: a prefix over the lanes of one row, which takes 1.6 times as long;
-// 16 rows; lanes over sequences, whose rows meet in the same lines of the cache
-// at lengths that are powers of two.
+// Rejected: a prefix over the lanes of one row, which takes longer; 16 rows;
+// lanes over sequences, whose rows meet in the same lines of the cache at
+// lengths that are powers of two.
 // clang-format off
 #if defined(ATTNBENCH_MECHANISMS_KERNELS_SCAN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTNBENCH_MECHANISMS_KERNELS_SCAN_INL_H_
@@ -84,10 +84,17 @@ struct RowTable {
   }
 };
 
-template <class Real>
-double NotP(const Real* p, const Real* complement, Index j) {
-  const double wide = p[j];
-  return complement == nullptr || wide <= 0.5 ? 1 - wide : complement[j];
+// What the scan of one row takes of so many entries at a time, beside the
+// recurrence itself, goes by vectors.
+constexpr Index kChunk = 32;
+// g++ takes it for possible that an index is kChunk.
+constexpr Index kRoom = kChunk + 8;
+
+template <class D, class Real>
+HWY_INLINE hn::Vec<D> LoadNotP(D d, hn::Vec<D> p, const Real* complement,
+                               Index j, Index count) {
+  if (complement == nullptr) return Passed(d, p);
+  return Passed(d, p, LoadDoubles(d, complement + j, count));
 }
 
 // Where the entries of x that are not 0 begin and end, in whole vectors.
@@ -122,21 +129,36 @@ struct SelectArrays {
   // Makes entries [j, end) of row i one by one. `passed` reaches j; nothing
   // starts from `last` on.
   void Make(Index i, Index j, Index end, Index last, double passed) const {
-    const hn::CappedTag<double, 1> d;
-    const Real* const of_p = p.Row(i);
-    const Real* const of_complement = complement.Row(i);
-    Real* const to = alpha.Row(i);
-    Real* const q_to = arrived.Row(i);
-    auto on = hn::Set(d, passed);
-    for (; j < end; ++j) {
+    const hn::ScalableTag<double> d;
+    const hn::CappedTag<double, 1> one;
+    const Index lanes = LanesOf(d);
+    auto on = hn::Set(one, passed);
+    for (Index size = 0; j < end; j += size) {
       if (j >= last && hn::GetLane(on) == 0) return FillZeros(i, j, end);
-      const auto q = Arrive(d, hn::Set(d, start[j]),
-                            hn::Set(d, NotP(of_p, of_complement, j)), on);
-      if (j % kEntries == kEntries - 1) on = Kept<Real>(d, on);
-      const auto chosen = hn::Mul(hn::Set(d, double{of_p[j]}), q);
-      to[j] = static_cast<Real>(hn::GetLane(chosen));
-      if (q_to != nullptr) q_to[j] = static_cast<Real>(hn::GetLane(q));
-      start[j] = hn::GetLane(Kept<Real>(d, chosen));
+      size = std::min(kChunk - j % kEntries, end - j);
+      HWY_ALIGN double of_p[kRoom], not_p[kRoom], from[kRoom], q[kRoom];
+      for (Index k = 0; k < size; k += lanes) {
+        const auto p0 = LoadDoubles(d, p.Row(i) + j + k, size - k);
+        hn::Store(p0, d, of_p + k);
+        hn::Store(LoadNotP(d, p0, complement.Row(i), j + k, size - k), d,
+                  not_p + k);
+        hn::Store(LoadDoubles(d, start + j + k, size - k), d, from + k);
+      }
+      for (Index k = 0; k < size; ++k) {
+        const auto arrives =
+            Arrive(one, hn::Load(one, from + k), hn::Load(one, not_p + k), on);
+        hn::Store(arrives, one, q + k);
+        const bool is_last = (j + k) % kEntries == kEntries - 1;
+        if (is_last && hn::GetLane(on) <= kVanished<Real>) on = hn::Zero(one);
+      }
+      for (Index k = 0; k < size; k += lanes) {
+        const auto arrives = hn::Load(d, q + k);
+        const auto chosen = hn::Mul(hn::Load(d, of_p + k), arrives);
+        StoreDoubles(d, chosen, size - k, alpha.Row(i) + j + k);
+        StoreDoubles(d, Kept<Real>(d, chosen), size - k, start + j + k);
+        if (arrived.data == nullptr) continue;
+        StoreDoubles(d, arrives, size - k, arrived.Row(i) + j + k);
+      }
     }
   }
 
@@ -160,24 +182,45 @@ struct SelectGradientArrays {
   // Makes entries [begin, end) of row i one by one, from the last; dq is that
   // of entry `end`.
   void Make(Index i, Index begin, Index end, double dq) const {
-    const hn::CappedTag<double, 1> d;
-    const Real* const of_p = p.Row(i);
-    const Real* const of_complement = complement.Row(i);
-    const Real* const q = arrived.Row(i);
-    const Real* const of_alpha = d_alpha.Row(i);
-    const double* const more = d_more.Row(i);
-    Real* const to = d_p.Row(i);
-    auto after = hn::Set(d, dq);
-    for (Index j = end; j-- > begin;) {
-      const double given = (of_alpha == nullptr ? 0.0 : of_alpha[j]) +
-                           (more == nullptr ? 0.0 : more[j]);
-      const auto gain =
-          Return(d, hn::Set(d, given + d_start[j]), hn::Set(d, double{of_p[j]}),
-                 hn::Set(d, NotP(of_p, of_complement, j)), after);
-      to[j] = static_cast<Real>(
-          hn::GetLane(hn::Mul(hn::Set(d, double{q[j]}), gain)));
-      d_start[j] = hn::GetLane(after);
+    const hn::ScalableTag<double> d;
+    const hn::CappedTag<double, 1> one;
+    const Index lanes = LanesOf(d);
+    auto after = hn::Set(one, dq);
+    for (Index size = 0; end > begin; end -= size) {
+      size = std::min(kChunk, end - begin);
+      const Index j = end - size;
+      HWY_ALIGN double of_p[kRoom], not_p[kRoom], g[kRoom], gain[kRoom];
+      for (Index k = 0; k < size; k += lanes) {
+        const auto p0 = LoadDoubles(d, p.Row(i) + j + k, size - k);
+        hn::Store(p0, d, of_p + k);
+        hn::Store(LoadNotP(d, p0, complement.Row(i), j + k, size - k), d,
+                  not_p + k);
+        hn::Store(Given(d, i, j + k, size - k), d, g + k);
+      }
+      for (Index k = size; k-- > 0;) {
+        const auto more =
+            Return(one, hn::Load(one, g + k), hn::Load(one, of_p + k),
+                   hn::Load(one, not_p + k), after);
+        hn::Store(more, one, gain + k);
+        d_start[j + k] = hn::GetLane(after);
+      }
+      for (Index k = 0; k < size; k += lanes) {
+        const auto q = LoadDoubles(d, arrived.Row(i) + j + k, size - k);
+        StoreDoubles(d, hn::Mul(hn::Load(d, gain + k), q), size - k,
+                     d_p.Row(i) + j + k);
+      }
     }
+  }
+
+  // g of entries from j on.
+  template <class D>
+  HWY_INLINE hn::Vec<D> Given(D d, Index i, Index j, Index size) const {
+    auto g = hn::Zero(d);
+    if (d_alpha.data != nullptr) g = LoadDoubles(d, d_alpha.Row(i) + j, size);
+    if (d_more.data != nullptr) {
+      g = hn::Add(g, LoadDoubles(d, d_more.Row(i) + j, size));
+    }
+    return hn::Add(g, LoadDoubles(d, d_start + j, size));
   }
 };
 
@@ -364,9 +407,9 @@ class Wave {
       : rows_(rows), count_(count), start_(start) {}
 
   // Whether rows are long enough for each lane to begin its next one when it
-  // has ended the one before.
-  static bool Fits(Index count) {
-    return count >= kEntries * kRows * LagOf(count);
+  // has ended the one before, and as many as repay the lanes without any.
+  static bool Fits(Index rows, Index count) {
+    return rows >= 4 && count >= kEntries * kRows * LagOf(count);
   }
 
   // Takes turns from `first` on, where nothing starts before entry `begin`;
@@ -518,7 +561,7 @@ class Wave {
 };
 
 // q and alpha of f32 that may be denormal are rounded without arithmetic on
-// them, which takes a hundred times as long.
+// such numbers, with which CPUs are slow.
 constexpr double kLeastNormal = 0x1p-126;
 
 // Rounds so many x to f32.
@@ -887,7 +930,7 @@ void SelectRows(const Real* p, Index p_stride, const Real* complement,
     }
 #if HWY_TARGET != HWY_SCALAR
     using Together = SelectWave<Real>;
-    if (rows - i > 1 && Together::Fits(count)) {
+    if (Together::Fits(rows - i, count)) {
       i = Together(arrays).Run(i, begin);
       continue;
     }
@@ -902,7 +945,7 @@ template <class Real>
 HWY_NOINLINE void TakeRowsBackward(const SelectGradientArrays<Real>& arrays) {
 #if HWY_TARGET != HWY_SCALAR
   using Together = SelectGradientWave<Real>;
-  if (arrays.rows > 1 && Together::Fits(arrays.count)) {
+  if (Together::Fits(arrays.rows, arrays.count)) {
     Together(arrays).Run(0, 0);
     return;
   }
