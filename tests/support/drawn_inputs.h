@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "mechanisms/decode.h"
@@ -14,13 +15,13 @@
 
 namespace attnbench::testing {
 
-// Parameters by name, which are drawn when first asked for.
+// Parameters by name and shape, which are drawn when first asked for.
 template <class Real>
 class DrawnParameters final : public ParameterSource<Real> {
  public:
   MatrixView<const Real> Matrix(std::string_view name, Index rows,
                                 Index cols) const override {
-    std::vector<Real>& values = arrays_[std::string(name)];
+    std::vector<Real>& values = arrays_[{std::string(name), rows, cols}];
     if (values.empty()) {
       std::seed_seq seed(name.begin(), name.end());
       std::mt19937 generator(seed);
@@ -35,7 +36,8 @@ class DrawnParameters final : public ParameterSource<Real> {
   }
 
  private:
-  mutable std::map<std::string, std::vector<Real>> arrays_;
+  mutable std::map<std::tuple<std::string, Index, Index>, std::vector<Real>>
+      arrays_;
 };
 
 // One sequence with everything that any mechanism reads. The numbers are those

@@ -56,7 +56,8 @@ TEST_F(ClaimsMeasure, ATrainingResultIsStoredAndNeverMade) {
 }
 
 TEST_F(ClaimsMeasure, AVerificationSaysWhatItWasMadeWith) {
-  ClaimsLedger ledger = LedgerOf("mad-mass");
+  // This claim reads nothing else, so nothing else is measured.
+  ClaimsLedger ledger = LedgerOf("mad-binary");
   Measurement& verify = ledger.measurements.at("verify");
   verify.mechanisms = {"memory"};
   verify.quick->trials = 100;

@@ -10,6 +10,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
+#include "harness/machine/sanitized.h"
 #include "tests/support/made_up_results.h"
 
 namespace attnbench {
@@ -54,6 +55,8 @@ TEST(ResultReader, TakesEveryResultThatIsCommitted) {
   int num_sweeps = 0;
   for (const auto& entry : fs::recursive_directory_iterator("results")) {
     if (entry.path().extension() != ".json") continue;
+    // A sanitizer learns nothing from many cells that few do not tell it.
+    if (kIsSanitized && entry.file_size() > 200'000) continue;
     const Json document = ReadJsonFile(entry.path());
     if (document.value("kind", Json()) != "sweep") continue;
     ++num_sweeps;
