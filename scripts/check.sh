@@ -11,10 +11,10 @@
 #                labelled `sanitized` under the address and undefined-behaviour
 #                sanitizers; with --all every test that runs a program
 #   tsan         the tests labelled `threads` under the thread sanitizer
-#   tidy         clang-tidy on the 25 sources of mechanisms/ and harness/ that were
+#   tidy         clang-tidy on the 15 sources of mechanisms/ and harness/ that were
 #                changed last; with --all on every source
 #   mutations    each defect of tests/mutations turns a test or `verify` red: of the
-#                60 whose file or test was changed last; with --all of all
+#                40 whose file or test was changed last; with --all of all
 #   slurm        scripts/slurm against a Slurm of one node, started for it
 #   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
 #                registry, without any other change
@@ -96,14 +96,14 @@ if sys.argv[1] == "false":
     changed = git("diff", "--name-only", "HEAD") + git("log", "--format=", "--name-only")
     sources = dict.fromkeys(os.path.splitext(file)[0] + ".cc" for file in changed)
     # Without a history clang-tidy reads all of them.
-    own = [file for file in sources if file in own][:25] or own
+    own = [file for file in sources if file in own][:15] or own
 sys.stdout.write("".join(file + "\0" for file in own))
 PYTHON
     xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang
 }
 
 step_mutations() {
-  local -a some=(--changed 60)
+  local -a some=(--changed 40)
   if $all; then some=(); fi
   "$python" tests/mutations/run.py "${some[@]}"
 }
