@@ -2,8 +2,10 @@
 their schema says, and errors that name file and place."""
 
 import copy
+import functools
 import os
 import subprocess
+import tempfile
 import unittest
 
 from documents import CONTROL, read, strict, validate
@@ -13,10 +15,16 @@ DECODERS = read("results", "claims", "translation.json")
 SMALL = ("--mechanism", "soft,mocha", "-T", "4,6", "-d", "4", "--repetitions", "1")
 
 
+@functools.cache
+def small():
+    with tempfile.TemporaryDirectory() as folder:
+        return sweep(os.path.join(folder, "swept.json"), *SMALL)
+
+
 class Files(ResultFilesTest):
     def setUp(self):
         super().setUp()
-        self.result = sweep(self.path("swept.json"), *SMALL)
+        self.result = copy.deepcopy(small())
         set_times(self.result, lambda cell: 100.0 * cell["memory_length"])
         self.a = self.write("a.json", self.result)
 

@@ -181,7 +181,7 @@ class Faults(InFolder):
 
         write(5)
         with self.start("run-sweep", "--mechanism", "soft", "--workload", "file:case.json",
-                        "--repetitions", "2000", "-o", "r.json") as run:
+                        "--repetitions", "500", "-o", "r.json") as run:
             self.wait_for(self.left, run)
             write(7)
             error = run.stderr.read()
