@@ -64,7 +64,7 @@ const Quantity& Find(const CaseReport& report, const std::string& what) {
 }
 
 TEST(Verify, FalseAlarmsAreNoMoreThanTheirRate) {
-  constexpr std::uint64_t kSeeds = Seeds(2000);
+  constexpr std::uint64_t kSeeds = 2000;
   constexpr double kLevel = 0.05;
   int alarms = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
