@@ -450,9 +450,9 @@ struct CountedWork {
 // Makes what Mechanism::Expect and ::Gradient make, of one sequence after the
 // other, and keeps its scratch. It serves one thread.
 template <class Real>
-class Trainer {
+class SequenceTrainer {
  public:
-  virtual ~Trainer() = default;
+  virtual ~SequenceTrainer() = default;
   virtual void Expect(const Sequence<Real>& sequence,
                       const Expectation<Real>& out) = 0;
   virtual void Gradient(const Sequence<Real>& sequence,
@@ -491,7 +491,7 @@ class Mechanism {
   }
   // Makes an object for many sequences; this one and `config` outlive it. It
   // may throw Unsupported here already.
-  virtual std::unique_ptr<Trainer<Real>> MakeTrainer(
+  virtual std::unique_ptr<SequenceTrainer<Real>> MakeTrainer(
       const Config& config) const {
     return std::make_unique<PlainTrainer>(*this, config);
   }
@@ -501,7 +501,7 @@ class Mechanism {
 
  private:
   // Keeps nothing between sequences.
-  class PlainTrainer final : public Trainer<Real> {
+  class PlainTrainer final : public SequenceTrainer<Real> {
    public:
     PlainTrainer(const Mechanism& mechanism, const Config& config)
         : mechanism_(mechanism), config_(config) {}

@@ -10,7 +10,7 @@ void TrainBatch(const Mechanism<Real>& mechanism, const Config& config,
   const bool with_gradient = config.mode == "gradient";
   ParallelForWith(
       std::ssize(batch), threads, [&] { return mechanism.MakeTrainer(config); },
-      [&](Index b, const std::unique_ptr<Trainer<Real>>& trainer) {
+      [&](Index b, const std::unique_ptr<SequenceTrainer<Real>>& trainer) {
         const TrainingSequence<Real>& one = batch[Size(b)];
         if (with_gradient) {
           trainer->Gradient(one.sequence, one.cotangent, one.expectation,

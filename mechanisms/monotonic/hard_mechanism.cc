@@ -264,7 +264,7 @@ void HardMechanism<Real>::Gradient(const Config& config,
 }
 
 template <class Real>
-std::unique_ptr<Trainer<Real>> HardMechanism<Real>::MakeTrainer(
+std::unique_ptr<SequenceTrainer<Real>> HardMechanism<Real>::MakeTrainer(
     const Config& config) const {
   if (VariantOf(about_, config).is_reference) {
     return Mechanism<Real>::MakeTrainer(config);

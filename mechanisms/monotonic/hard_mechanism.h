@@ -101,7 +101,7 @@ class HardMechanism : public Mechanism<Real> {
   void Gradient(const Config& config, const Sequence<Real>& sequence,
                 const Cotangent<Real>& cotangent, const Expectation<Real>& out,
                 const Gradients<Real>& gradients) const override;
-  std::unique_ptr<Trainer<Real>> MakeTrainer(
+  std::unique_ptr<SequenceTrainer<Real>> MakeTrainer(
       const Config& config) const override;
   Operations Count(const Config& config,
                    const CountedWork& work) const override;

@@ -70,7 +70,7 @@ class Call {
     ParallelForWith(
         inputs_.count(), at::get_num_threads(),
         [&] { return mechanism_.MakeTrainer(options_.config); },
-        [&](Index n, const std::unique_ptr<Trainer<Real>>& trainer) {
+        [&](Index n, const std::unique_ptr<SequenceTrainer<Real>>& trainer) {
           body(n, inputs_.lengths(n), *trainer);
         });
   }
@@ -131,7 +131,7 @@ class Call {
   void Expect(const Tensor& attention, const Tensor& selection,
               const Tensor& arrived) const {
     WrongNumbers wrong(inputs_.count());
-    ForEachSequence([&](Index n, Index length, Trainer<Real>& trainer) {
+    ForEachSequence([&](Index n, Index length, SequenceTrainer<Real>& trainer) {
       const Expectation<Real> out{.attention = Output(attention, n, length),
                                   .selection = Output(selection, n, length),
                                   .arrived = Table(arrived, n, length)};
@@ -145,7 +145,7 @@ class Call {
   // there, or undefined.
   void Gradient(const Tensor& d_attention, const Tensor& d_selection,
                 const Tensor& arrived, const Inputs& gradients) const {
-    ForEachSequence([&](Index n, Index length, Trainer<Real>& trainer) {
+    ForEachSequence([&](Index n, Index length, SequenceTrainer<Real>& trainer) {
       Gradients<Real> wanted;
       wanted.scores.Set(ScoreName(), Output(gradients.scores, n, length));
       wanted.scores.Set(kChunkEnergiesInput.name,

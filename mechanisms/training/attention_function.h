@@ -60,9 +60,9 @@ class AttentionFunction {
                         const ScoreGradients<Number>& gradients) = 0;
 };
 
-// A Trainer by a function. `config` outlives it.
+// A SequenceTrainer by a function. `config` outlives it.
 template <class Real>
-class FunctionTrainer final : public Trainer<Real> {
+class FunctionTrainer final : public SequenceTrainer<Real> {
  public:
   FunctionTrainer(const Config& config,
                   std::unique_ptr<AttentionFunction<Real>> function)
