@@ -20,8 +20,8 @@ struct TrainingSequence {
 };
 
 // Calls Expect or Gradient, as config.mode says, for every sequence, on
-// `threads` OpenMP threads with a Trainer each. An exception of a sequence
-// reaches the caller once no thread works any more.
+// `threads` OpenMP threads with a SequenceTrainer each. An exception of a
+// sequence reaches the caller once no thread works any more.
 template <class Real>
 void TrainBatch(const Mechanism<Real>& mechanism, const Config& config,
                 std::span<const TrainingSequence<Real>> batch, int threads);
