@@ -249,20 +249,24 @@ struct RowTile {
   static HWY_INLINE void Load(const Real* from, const Index* at, NV& v0, NV& v1,
                               NV& v2, NV& v3) {
     const N n;
-    v0 = LoadPieces(n, from + kEntry(0), at + kRow(0));
-    v1 = LoadPieces(n, from + kEntry(1), at + kRow(1));
-    v2 = LoadPieces(n, from + kEntry(2), at + kRow(2));
-    v3 = LoadPieces(n, from + kEntry(3), at + kRow(3));
+    v0 = LoadPieces<kRows>(n, from + kEntry(0), at + kRow(0));
+    v1 = LoadPieces<kRows>(n, from + kEntry(1), at + kRow(1));
+    v2 = LoadPieces<kRows>(n, from + kEntry(2), at + kRow(2));
+    v3 = LoadPieces<kRows>(n, from + kEntry(3), at + kRow(3));
   }
   // Stores rows whose bit is set, all where kAll.
   template <bool kAll>
   static HWY_INLINE void Store(NV v0, NV v1, NV v2, NV v3, Real* to,
                                const Index* at, unsigned rows) {
     const N n;
-    StorePieces<kAll>(n, v0, to + kEntry(0), at + kRow(0), rows >> kRow(0));
-    StorePieces<kAll>(n, v1, to + kEntry(1), at + kRow(1), rows >> kRow(1));
-    StorePieces<kAll>(n, v2, to + kEntry(2), at + kRow(2), rows >> kRow(2));
-    StorePieces<kAll>(n, v3, to + kEntry(3), at + kRow(3), rows >> kRow(3));
+    StorePieces<kAll, kRows>(n, v0, to + kEntry(0), at + kRow(0),
+                             rows >> kRow(0));
+    StorePieces<kAll, kRows>(n, v1, to + kEntry(1), at + kRow(1),
+                             rows >> kRow(1));
+    StorePieces<kAll, kRows>(n, v2, to + kEntry(2), at + kRow(2),
+                             rows >> kRow(2));
+    StorePieces<kAll, kRows>(n, v3, to + kEntry(3), at + kRow(3),
+                             rows >> kRow(3));
   }
 
   // Transposed vectors that were stored one after another.
@@ -325,29 +329,30 @@ struct RowTile {
  private:
   using Part = hn::Rebind<Real, D>;
 
-  template <class T>
+  // The tags of halves do not know their lanes at every level.
+  template <int kNumbers, class T>
   static HWY_INLINE hn::Vec<T> LoadPieces(T t, const Real* from,
                                           const Index* at) {
-    constexpr int kNumbers = kMaxLanes<T>;
     if constexpr (kNumbers == kPiece) {
       return hn::LoadU(t, from + *at);
     } else {
+      constexpr int kHalf = kNumbers / 2;
       const hn::Half<T> half;
-      return hn::Combine(t, LoadPieces(half, from, at + kNumbers / 2),
-                         LoadPieces(half, from, at));
+      return hn::Combine(t, LoadPieces<kHalf>(half, from, at + kHalf),
+                         LoadPieces<kHalf>(half, from, at));
     }
   }
-  template <bool kAll, class T>
+  template <bool kAll, int kNumbers, class T>
   static HWY_INLINE void StorePieces(T t, hn::Vec<T> v, Real* to,
                                      const Index* at, unsigned rows) {
-    constexpr int kNumbers = kMaxLanes<T>;
     if constexpr (kNumbers == kPiece) {
       if (kAll || (rows & 1) != 0) hn::StoreU(v, t, to + *at);
     } else {
+      constexpr int kHalf = kNumbers / 2;
       const hn::Half<T> half;
-      StorePieces<kAll>(half, hn::LowerHalf(half, v), to, at, rows);
-      StorePieces<kAll>(half, hn::UpperHalf(half, v), to, at + kNumbers / 2,
-                        rows >> kNumbers / 2);
+      StorePieces<kAll, kHalf>(half, hn::LowerHalf(half, v), to, at, rows);
+      StorePieces<kAll, kHalf>(half, hn::UpperHalf(half, v), to, at + kHalf,
+                               rows >> kHalf);
     }
   }
 
