@@ -33,8 +33,8 @@ packages=(
   python3-venv python3-pip python3-setuptools python3-wheel
 )
 # libclang-rt-dev holds the sanitizers' runtimes, lld links their programs in a sixth of
-# the time, llvm the symbolizer without
-# which their reports have no line numbers; libbenchmark-tools has compare.py.
+# the time, llvm holds the symbolizer without which their reports have no line numbers;
+# libbenchmark-tools has compare.py.
 tools=(
   clang clang-tidy clang-format libclang-rt-dev libomp-dev lld llvm
   slurmctld slurmd slurm-client munge
