@@ -145,6 +145,7 @@ class Killed(ResumeTest):
         self.assertEqual(run["date"], records[0]["run"]["context"]["date"])
         self.assertEqual(len(run["points"]), len(records) - 1)
 
+    @on_one_clock
     def test_a_journal_that_is_left_is_not_run_over(self):
         self.stopped(2, signal.SIGKILL)
         with open(self.journal, "rb") as file:
@@ -211,6 +212,7 @@ class Killed(ResumeTest):
                       "gone, too, and with it what was measured", error)
         self.assertEqual(os.listdir(self.folder), [])
 
+    @on_one_clock
     def test_a_result_that_appears_during_the_run_is_not_replaced(self):
         with self.started(3, grid=MANY) as run:
             with open(self.path("r.json"), "w", encoding="utf-8") as file:
