@@ -61,9 +61,8 @@ inline double SoftmaxBackwardError(std::int64_t count, double N) {
 // product of p where a row chooses and of 1 - p where it passes on, and
 // backwards of one derivative. A path never goes back, so however many rows it
 // has, it passes less than `count` entries, each for three roundings: of 1 - p,
-// of its product, and of a sum. A row adds up to ten: one of p, one of where it
-// starts, one of a derivative, and sums of vectors and over the lanes of one,
-// which are 32 at most.
+// of its product, and of a sum. A row adds up to four: a product with p, and
+// three sums, of where it starts or of derivatives. The bound allows ten.
 inline double SelectError(std::int64_t rows, std::int64_t count) {
   return 3 * static_cast<double>(count) + 10 * static_cast<double>(rows);
 }

@@ -185,8 +185,8 @@ struct Kernels {
                     std::int64_t width, Real* scratch, Real* products);
 
   // ratios(k) = numerators(k) / sum of x(l) over l = max(0, k-width+1)..k. They
-  // err by kRatioError u more than the sum, which is within 2^-126 and 2^125 in
-  // f32 and a normal number in f64.
+  // err by kRatioError u more than the sums, which must be within 2^-126 and
+  // 2^125 (2^-1022 and 2^1021 in f64).
   void (*ratios_up_to)(const Real* x, const Real* numerators,
                        std::int64_t count, std::int64_t width, Real* scratch,
                        Real* ratios);

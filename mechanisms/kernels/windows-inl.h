@@ -29,6 +29,7 @@ using RowLanes = hn::ScalableTag<double>;  // a row a lane
 template <class Real>
 using RowLanesOf = hn::Rebind<Real, RowLanes>;
 constexpr Index kRowLanes = kMaxLanes<RowLanes>;
+static_assert(kRowLanes <= 8, "WindowsBackwardScratch counts eight");
 
 // The entries that lie in a block of 128 bits, within which lanes move fast.
 template <class Real>

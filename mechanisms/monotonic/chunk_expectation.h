@@ -37,7 +37,7 @@ template <class Number>
 struct ChoiceRowGradient {
   std::span<Carry<Number>> start;      // added to
   std::span<Number> p;                 // added to
-  std::span<Carry<Number>> selection;  // added to
+  std::span<Carry<Number>> selection;  // as in ChoiceRowsGradient
   std::span<Number> chunk_energies;    // written
 };
 
@@ -116,6 +116,7 @@ class ChunkExpectation {
   // Writes attention [outputs, T].
   virtual void Forward(const ChoiceRows<Number>& rows,
                        const MatrixView<Number>& attention) = 0;
+  // From dL/d attention [outputs, T], fills `gradient` as its fields say.
   virtual void Backward(const ChoiceRows<Number>& rows,
                         const MatrixView<const Number>& d_attention,
                         const ChoiceRowsGradient<Number>& gradient) = 0;

@@ -150,7 +150,7 @@ class HardExpectation final : public AttentionFunction<Real> {
     });
   }
 
-  // Where output i starts, under restarts.
+  // This is where output i starts, under restarts.
   std::span<const Real> StartRow(Index i) const {
     const std::size_t T = first_.size();
     return i == 0 ? std::span<const Real>(first_)
@@ -334,7 +334,7 @@ class HardExpectation final : public AttentionFunction<Real> {
   // whoever kept q.
   MatrixView<Real> MakeAlpha(const Turn& turn,
                              const MatrixView<const Real>& arrived) {
-    const auto [count, T] = std::pair(arrived.rows, arrived.cols);
+    const Index count = arrived.rows, T = arrived.cols;
     alphas_.resize(Size(count * T));
     const MatrixView<Real> alphas(alphas_.data(), count, T);
     for (Index n = 0; n < count; ++n) {

@@ -74,7 +74,7 @@ class Call {
           body(n, inputs_.lengths(n), *trainer);
         });
   }
-  // Where there are more threads than sequences, some share one.
+  // Threads are divided among sequences; each has one at least.
   int ThreadsOfSequence() const {
     const Index threads = at::get_num_threads();
     return static_cast<int>(

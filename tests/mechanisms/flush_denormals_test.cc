@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
 
@@ -47,6 +48,7 @@ TEST(FlushDenormalsTest, AnExceptionThatPassesItRestoresTheModeToo) {
   ASSERT_EQ(FlushDenormals::Mode(), 0);
   try {
     const FlushDenormals flush;
+    EXPECT_EQ(FlushDenormals::Mode(), FlushDenormals::kMode);
     throw std::runtime_error("passes");
   } catch (const std::runtime_error&) {
     EXPECT_EQ(FlushDenormals::Mode(), 0);

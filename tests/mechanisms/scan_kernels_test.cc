@@ -428,7 +428,8 @@ TYPED_TEST(ScanKernelsTest, RowsWhoseMassIsNarrowAreMadeAsOneAfterAnother) {
 // What a caller computes afterwards must not depend on a kernel: denormal
 // numbers count for nothing within it alone, and what is lost is less than the
 // least normal number.
-TYPED_TEST(ScanKernelsTest, OnlyGoingBackTakesDenormalNumbersForNothing) {
+TYPED_TEST(ScanKernelsTest,
+           GoingBackTakesDenormalNumbersForNothingAndRestoresTheMode) {
   using Real = TypeParam;
   constexpr Index kRows = 12, kCount = 67;
   constexpr Real kNormal = std::numeric_limits<Real>::min();
@@ -444,6 +445,11 @@ TYPED_TEST(ScanKernelsTest, OnlyGoingBackTakesDenormalNumbersForNothing) {
     in.Run(KernelsAt<Real>(level), true, 0, kRows, d_p, state);
     EXPECT_EQ(FlushDenormals::Mode(), 0);
     in.Run(ScalarKernels<Real>(), true, 0, kRows, exact, exact_state);
+    for (std::size_t j = 0; j < state.size(); ++j) {
+      ASSERT_NEAR(static_cast<double>(state[j]),
+                  static_cast<double>(exact_state[j]),
+                  1e-12 * (1 + std::abs(static_cast<double>(exact_state[j]))));
+    }
     for (Index i = 0; i < kRows; ++i) {
       for (Index j = 0; j < kCount; ++j) {
         const Real found = d_p.Row(i)[j];
