@@ -60,18 +60,18 @@ class HardExpectation final : public AttentionFunction<Real> {
     const Index T = scores.choice.cols;
     MatrixView<Real> arrived = out.arrived;
     UnsetBuffer<Real> made;
-    if (arrived.data == nullptr || Restarts()) {
+    if (arrived.data == nullptr || Restarts() ||
+        out.attention.data != nullptr || out.selection.data != nullptr) {
       made.resize(Size(U * T));
       arrived = {made.data(), U, T};
       Forward(scores, {.attention = out.attention,
                        .selection = out.selection,
                        .arrived = arrived});
     } else {
-      ATTN_CHECK(out.attention.data == nullptr);
-      ATTN_CHECK(out.selection.data == nullptr);
       Prepare(scores);
     }
     d_next_.assign(Size(T), 0);
+    d_start_.assign(ReadsMore() ? Size(T) : 0, 0);
     // A chunk that reads starts wants those of restarts, output by output.
     const Index together =
         Restarts() && HasChunk() && !chunks_[0]->reads_selection_alone()
@@ -82,7 +82,9 @@ class HardExpectation final : public AttentionFunction<Real> {
       BackwardTurn(scores, first, end - first, arrived, cotangent, gradients);
       end = first;
     }
-    if (!gradients.start.empty()) Round(d_next_, gradients.start);
+    if (gradients.start.empty()) return;
+    AddStart();
+    Round(d_next_, gradients.start);
   }
 
  private:
@@ -240,8 +242,14 @@ class HardExpectation final : public AttentionFunction<Real> {
     }
   }
 
-  // Goes back through a turn's outputs: d_next_ is dL/d of where the output
-  // behind them starts, and becomes that of the first.
+  // Adds to d_next_ what d_start_ has, which has nothing then.
+  void AddStart() {
+    std::ranges::transform(d_start_, d_next_, d_next_.begin(), std::plus());
+    std::ranges::fill(d_start_, Carry<Real>{0});
+  }
+
+  // Goes back through a turn's outputs: the sum of d_next_ and d_start_ is dL/d
+  // of where the output behind them starts, and becomes that of the first.
   void BackwardTurn(const ScoreTables<Real>& scores, Index first, Index count,
                     const MatrixView<Real>& arrived,
                     const Cotangent<Real>& cotangent,
@@ -264,13 +272,18 @@ class HardExpectation final : public AttentionFunction<Real> {
     if (HasChunk() || d_selection.data != nullptr) {
       d_more_.resize(Size(count * T));
       d_more = {d_more_.data(), count, T};
-      if (ReadsMore()) std::ranges::fill(d_more_, Carry<Real>{0});
+      if (ReadsMore()) {
+        std::ranges::fill(d_more_, Carry<Real>{0});
+        // It is added where it would be if the output behind were of this turn.
+        if (!Restarts())
+          std::ranges::copy(d_start_, d_more.Row(count - 1).begin());
+      }
       for (Index n = 0; !HasChunk() && n < count; ++n) {
         std::ranges::copy(d_selection.Row(n), d_more.Row(n).begin());
       }
     }
     if (ReadsMore()) {
-      d_start_.assign(Size(T), 0);
+      std::ranges::fill(d_start_, Carry<Real>{0});
       d_p_.assign(Size(count * T), 0);
     }
     ChoiceRowsGradient<Real> gradient{.start = d_start_,
@@ -282,7 +295,9 @@ class HardExpectation final : public AttentionFunction<Real> {
       const MatrixView<Real> alphas =
           MakeAlpha(all, arrived.Rows(first - before, count + before));
       rows = RowsOf(scores, first, turn,
-                    reads_before ? alphas.Row(0) : StartRow(first),
+                    reads_before               ? alphas.Row(0)
+                    : Restarts() || first == 0 ? StartRow(first)
+                                               : std::span<const Real>(),
                     alphas.Rows(before, count));
     }
     if (HasChunk()) {
@@ -313,10 +328,7 @@ class HardExpectation final : public AttentionFunction<Real> {
           arrived.Row(first + n).data(), arrived.row_stride, from(d_alpha),
           d_alpha.row_stride, from(d_more), step, T, from(d_scores),
           d_scores.row_stride, d_next_.data());
-      if (ReadsMore()) {
-        std::ranges::transform(d_start_, d_next_, d_next_.begin(), std::plus());
-        std::ranges::fill(d_start_, Carry<Real>{0});
-      }
+      if (Restarts()) AddStart();
     }
     for (Index n = 0; n < count; ++n) {
       Real* const d = d_scores.Row(n).data();

@@ -154,16 +154,16 @@ void Differentiate(const c10::OperatorHandle& operation,
     gradient = {new Gradient(operation, arguments),
                 torch::autograd::deleteNode};
   }
+  const auto leaving =
+      gradient == nullptr ? c10::nullopt : Sibling(operation, kWithArrived);
   {
     const at::AutoDispatchBelowADInplaceOrView below;
-    const auto leaving =
-        gradient == nullptr ? c10::nullopt : Sibling(operation, kWithArrived);
     leaving.value_or(operation).redispatchBoxed(
         keys & c10::after_autograd_keyset, stack);
-    if (leaving.has_value()) {
-      const c10::IValue arrived = torch::jit::pop(*stack);
-      gradient->Keep(IsTensor(arrived) ? arrived.toTensor() : Tensor());
-    }
+  }
+  if (leaving.has_value()) {
+    const c10::IValue arrived = torch::jit::pop(*stack);
+    gradient->Keep(IsTensor(arrived) ? arrived.toTensor() : Tensor());
   }
   if (gradient == nullptr) return;
   for (c10::IValue& result :

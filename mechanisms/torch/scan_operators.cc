@@ -60,7 +60,8 @@ class Call {
   Call(const Inputs& inputs, const Options& options)
       : inputs_(inputs),
         options_(options),
-        mechanism_(*FindMechanism<Real>(options.mechanism)) {}
+        mechanism_(*FindMechanism<Real>(options.mechanism)),
+        threads_(at::get_num_threads()) {}
 
   // Calls body(n, length, trainer) with a trainer of each thread's own.
   template <class Body>
@@ -68,7 +69,7 @@ class Call {
     std::optional<LoopsWithinLoops> nested;
     if (ThreadsOfSequence() > 1) nested.emplace();
     ParallelForWith(
-        inputs_.count(), at::get_num_threads(),
+        inputs_.count(), threads_,
         [&] { return mechanism_.MakeTrainer(options_.config); },
         [&](Index n, const std::unique_ptr<SequenceTrainer<Real>>& trainer) {
           body(n, inputs_.lengths(n), *trainer);
@@ -76,9 +77,8 @@ class Call {
   }
   // Threads are divided among sequences; each has one at least.
   int ThreadsOfSequence() const {
-    const Index threads = at::get_num_threads();
     return static_cast<int>(
-        std::max<Index>(1, threads / std::max<Index>(1, inputs_.count())));
+        std::max<Index>(1, threads_ / std::max<Index>(1, inputs_.count())));
   }
   // A mechanism is not asked about sequences of which only zeros can be made.
   bool IsEmpty(Index length) const {
@@ -172,6 +172,7 @@ class Call {
   const Inputs& inputs_;
   const Options& options_;
   const Mechanism<Real>& mechanism_;
+  const int threads_;
 };
 
 // Gives the arguments in a form that can be computed with, or throws.
@@ -252,9 +253,9 @@ std::array<Tensor, 3> ComputeGradient(const Cotangents& cotangents,
   const Tensor d_selection = take(cotangents.selection, "d_alpha");
   Tensor arrived = cotangents.arrived.value_or(Tensor());
   if (arrived.defined()) {
+    arrived = TakeArray(arrived, "arrived", "[B, H, U, T]", 4);
     CheckFits(arrived, "arrived", inputs.scores.sizes(), inputs.scores,
               "the scores in their computed type");
-    arrived = arrived.contiguous();
   }
   Inputs gradients;
   gradients.lengths = inputs.lengths;

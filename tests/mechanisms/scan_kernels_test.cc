@@ -445,7 +445,7 @@ TYPED_TEST(ScanKernelsTest,
     in.Run(KernelsAt<Real>(level), true, 0, kRows, d_p, state);
     EXPECT_EQ(FlushDenormals::Mode(), 0);
     in.Run(ScalarKernels<Real>(), true, 0, kRows, exact, exact_state);
-    for (std::size_t j = 0; j < state.size(); ++j) {
+    for (Index j = 0; j < kCount; ++j) {
       ASSERT_NEAR(static_cast<double>(state[j]),
                   static_cast<double>(exact_state[j]),
                   1e-12 * (1 + std::abs(static_cast<double>(exact_state[j]))));

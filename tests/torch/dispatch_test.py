@@ -336,9 +336,25 @@ class SavedTest(unittest.TestCase):
         backward = torch.ops.attnbench.monotonic_attention_backward
         twice = backward(d, [True, False], p, True, arrived=2 * arrived)[0]
         self.assertTrue(torch.equal(twice, 2 * backward(d, [True, False], p, True)[0]))
-        for wrong, kind in ((arrived[:, :, :1], ValueError), (arrived.double(), TypeError)):
+        gone = torch.rand(1, 1, 2, 3)
+        gone.storage().resize_(2)
+        for wrong, kind in ((arrived[:, :, :1], ValueError), (arrived.double(), TypeError),
+                            (arrived[0], ValueError), (torch.empty(1, 1, 2, 3, 0), ValueError),
+                            (gone, TypeError), (arrived.to_sparse(), TypeError)):
             with self.assertRaisesRegex(kind, "arrived"):
                 backward(d, [True, False], p, True, arrived=wrong)
+
+    def test_a_hook_that_changes_a_tensor_in_place_is_counted(self):
+        p, changed = drawn(1, 1, 2, 3).sigmoid().requires_grad_(), torch.zeros(1)
+
+        def pack(x):
+            changed.add_(1)
+            return x
+
+        with saved_tensors_hooks(pack, lambda x: x):
+            at.monotonic_attention(p=p)
+        self.assertEqual(changed.item(), 2)  # p, and what arrived
+        self.assertEqual(changed._version, 2)
 
     def test_a_gradient_called_by_name_refuses_what_does_not_fit(self):
         call = torch.ops.attnbench.monotonic_attention_backward

@@ -470,18 +470,17 @@ class OperatorsTest(unittest.TestCase):
         self.addCleanup(torch.set_num_threads, before)
         # They are long enough to be shared, and their parts are of no even size.
         for heads, function in itertools.product(
-                (1, 2), (lambda p, u: at.mocha_attention(u, 8, p=p)[0],
-                         lambda p, u: at.matcha_attention(u, p=p)[0])):
-            p, u, d = (drawn(1, heads, 131, 509, seed=seed, dtype=torch.float)
-                       for seed in (1, 2, 3))
+                (1, 2), (lambda p, u: at.mocha_attention(u, 8, p=p),
+                         lambda p, u: at.matcha_attention(u, p=p))):
+            p, u, d, d_alpha = (drawn(1, heads, 131, 509, seed=seed) for seed in (1, 2, 3, 4))
             p = (p - 3).sigmoid()  # not among the threads: PyTorch's has other bits there
             results = []
             for threads in (1, 2, 5):
                 torch.set_num_threads(threads)
                 inputs = [p.clone().requires_grad_(), u.clone().requires_grad_()]
-                out = function(*inputs)
-                out.backward(d)
-                results.append([out, *(x.grad for x in inputs)])
+                beta, alpha = function(*inputs)
+                torch.autograd.backward([beta, alpha], [d, d_alpha])
+                results.append([beta, alpha, *(x.grad for x in inputs)])
             for other in results[1:]:
                 for a, b in zip(results[0], other):
                     self.assertTrue(torch.equal(a, b))
