@@ -239,34 +239,34 @@ struct RowTile {
   using N = hn::CappedTag<Real, kRows>;
   using NV = hn::Vec<N>;
 
-  // Vector n begins with a piece of row kRow(n), from entry kEntry(n) on.
+  // Vector n begins with a piece of row RowOf(n), from entry EntryOf(n) on.
   static constexpr int kPiece =
       sizeof(Real) == sizeof(double) && kLanes == 2 ? 2 : 4;
-  static constexpr int kRow(int n) { return n % kPiece; }
-  static constexpr int kEntry(int n) { return n / kPiece * kPiece; }
+  static constexpr int RowOf(int n) { return n % kPiece; }
+  static constexpr int EntryOf(int n) { return n / kPiece * kPiece; }
 
   // Row r is at from + at[r].
   static HWY_INLINE void Load(const Real* from, const Index* at, NV& v0, NV& v1,
                               NV& v2, NV& v3) {
     const N n;
-    v0 = LoadPieces<kRows>(n, from + kEntry(0), at + kRow(0));
-    v1 = LoadPieces<kRows>(n, from + kEntry(1), at + kRow(1));
-    v2 = LoadPieces<kRows>(n, from + kEntry(2), at + kRow(2));
-    v3 = LoadPieces<kRows>(n, from + kEntry(3), at + kRow(3));
+    v0 = LoadPieces<kRows>(n, from + EntryOf(0), at + RowOf(0));
+    v1 = LoadPieces<kRows>(n, from + EntryOf(1), at + RowOf(1));
+    v2 = LoadPieces<kRows>(n, from + EntryOf(2), at + RowOf(2));
+    v3 = LoadPieces<kRows>(n, from + EntryOf(3), at + RowOf(3));
   }
-  // Stores rows whose bit is set, all where kAll.
-  template <bool kAll>
+  // Stores rows whose bit is set, all where All.
+  template <bool All>
   static HWY_INLINE void Store(NV v0, NV v1, NV v2, NV v3, Real* to,
                                const Index* at, unsigned rows) {
     const N n;
-    StorePieces<kAll, kRows>(n, v0, to + kEntry(0), at + kRow(0),
-                             rows >> kRow(0));
-    StorePieces<kAll, kRows>(n, v1, to + kEntry(1), at + kRow(1),
-                             rows >> kRow(1));
-    StorePieces<kAll, kRows>(n, v2, to + kEntry(2), at + kRow(2),
-                             rows >> kRow(2));
-    StorePieces<kAll, kRows>(n, v3, to + kEntry(3), at + kRow(3),
-                             rows >> kRow(3));
+    StorePieces<All, kRows>(n, v0, to + EntryOf(0), at + RowOf(0),
+                            rows >> RowOf(0));
+    StorePieces<All, kRows>(n, v1, to + EntryOf(1), at + RowOf(1),
+                            rows >> RowOf(1));
+    StorePieces<All, kRows>(n, v2, to + EntryOf(2), at + RowOf(2),
+                            rows >> RowOf(2));
+    StorePieces<All, kRows>(n, v3, to + EntryOf(3), at + RowOf(3),
+                            rows >> RowOf(3));
   }
 
   // Transposed vectors that were stored one after another.
@@ -295,13 +295,13 @@ struct RowTile {
   }
 
   // The lower or the upper rows of a transposed vector.
-  template <bool kUpper>
+  template <bool Upper>
   static HWY_INLINE V Widened(NV v) {
     if constexpr (sizeof(Real) == sizeof(double)) {
       return v;
     } else if constexpr (!kTwo) {
       return hn::PromoteTo(D(), v);
-    } else if constexpr (kUpper) {
+    } else if constexpr (Upper) {
       return hn::PromoteTo(D(), hn::UpperHalf(Part(), v));
     } else {
       return hn::PromoteTo(D(), hn::LowerHalf(Part(), v));
@@ -330,29 +330,29 @@ struct RowTile {
   using Part = hn::Rebind<Real, D>;
 
   // The tags of halves do not know their lanes at every level.
-  template <int kNumbers, class T>
+  template <int Numbers, class T>
   static HWY_INLINE hn::Vec<T> LoadPieces(T t, const Real* from,
                                           const Index* at) {
-    if constexpr (kNumbers == kPiece) {
+    if constexpr (Numbers == kPiece) {
       return hn::LoadU(t, from + *at);
     } else {
-      constexpr int kHalf = kNumbers / 2;
+      constexpr int kHalf = Numbers / 2;
       const hn::Half<T> half;
       return hn::Combine(t, LoadPieces<kHalf>(half, from, at + kHalf),
                          LoadPieces<kHalf>(half, from, at));
     }
   }
-  template <bool kAll, int kNumbers, class T>
+  template <bool All, int Numbers, class T>
   static HWY_INLINE void StorePieces(T t, hn::Vec<T> v, Real* to,
                                      const Index* at, unsigned rows) {
-    if constexpr (kNumbers == kPiece) {
-      if (kAll || (rows & 1) != 0) hn::StoreU(v, t, to + *at);
+    if constexpr (Numbers == kPiece) {
+      if (All || (rows & 1) != 0) hn::StoreU(v, t, to + *at);
     } else {
-      constexpr int kHalf = kNumbers / 2;
+      constexpr int kHalf = Numbers / 2;
       const hn::Half<T> half;
-      StorePieces<kAll, kHalf>(half, hn::LowerHalf(half, v), to, at, rows);
-      StorePieces<kAll, kHalf>(half, hn::UpperHalf(half, v), to, at + kHalf,
-                               rows >> kHalf);
+      StorePieces<All, kHalf>(half, hn::LowerHalf(half, v), to, at, rows);
+      StorePieces<All, kHalf>(half, hn::UpperHalf(half, v), to, at + kHalf,
+                              rows >> kHalf);
     }
   }
 
@@ -389,12 +389,12 @@ struct RowTile {
 // What the scans in both directions share: which lane has which row, and where.
 // A turn is a row in the order of the scan, which backwards is from the last.
 // The class Pass has
-//   Stride(n) of each of its kArrays arrays,
-//   TakeBlock<kAll>(), which takes entries from j_ on of the row of each lane,
-//     and stores rows whose bit is in active_, all where kAll,
+//   Stride(n) of each of its Arrays arrays,
+//   TakeBlock<All>(), which takes entries from j_ on of the row of each lane,
+//     and stores rows whose bit is in active_, all where All,
 //   Finish(row, passed), which takes the entries that fill no block,
 //   FillZeros(row, from, to), forwards: what vanished mass leaves.
-template <class Real, class Pass, bool kForward, int kArrays>
+template <class Real, class Pass, bool Forward, int Arrays>
 class Wave {
  protected:
   using T = RowTile<Real>;
@@ -431,7 +431,7 @@ class Wave {
     }
     const int last_lane = static_cast<int>((rows_ - 1 - first) % kRows);
     for (Index group = first;; group += kRows) {
-      while (kForward && skipped < most_skipped &&
+      while (Forward && skipped < most_skipped &&
              IsZero(start_ + skipped * kEntries, kEntries)) {
         ++skipped;
       }
@@ -446,9 +446,9 @@ class Wave {
           TakeBlocks(lag, hands_on, count_);
           continue;
         }
-        const Index end = kForward ? NonzeroEnd(start_, count_) : count_;
+        const Index end = Forward ? NonzeroEnd(start_, count_) : count_;
         if (TakeBlocks(blocks - skipped - r * lag, hands_on, end)) continue;
-        if constexpr (kForward) Vanish(group, hands_on);
+        if constexpr (Forward) Vanish(group, hands_on);
         return std::min(group + kRows, rows_);
       }
     }
@@ -459,20 +459,19 @@ class Wave {
   using Block = double[kEntries][kRows];
   Block& handed() { return ring_[slot_]; }
 
-  // What the rows from kFirst on get of an entry from those above them: it is
+  // What the rows from First on get of an entry from those above them: it is
   // in `handed` of each lane, and in `start` for the first.
-  template <int kFirst>
+  template <int First>
   static HWY_INLINE V Above(const double* handed, const double* start) {
     const D d;
-    const double first =
-        kFirst == 0 ? *start : handed[kFirst - 1 + (kFirst == 0)];
-    return MoveLanes<true, 1>(d, hn::Load(d, handed + kFirst),
+    const double first = First == 0 ? *start : handed[First - 1 + (First == 0)];
+    return MoveLanes<true, 1>(d, hn::Load(d, handed + First),
                               hn::Set(d, first));
   }
 
   // The block of lane r in array n is at at_[n][r] + j_, that in start_ at
   // at_start_[r] + j_.
-  Index at_[kArrays][kRows];
+  Index at_[Arrays][kRows];
   Index at_start_[kRows];
   Index j_ = 0;
   HWY_ALIGN double passed_[kRows] = {};  // reaches the block of lane r
@@ -489,13 +488,13 @@ class Wave {
   }
 
   Pass& self() { return static_cast<Pass&>(*this); }
-  Index Row(Index turn) const { return kForward ? turn : rows_ - 1 - turn; }
+  Index Row(Index turn) const { return Forward ? turn : rows_ - 1 - turn; }
 
   // Has lane r take that block of that turn next.
   void Place(int r, Index turn, Index block) {
     const Index position =
-        kForward ? block * kEntries : count_ - (block + 1) * kEntries;
-    for (int n = 0; n < kArrays; ++n) {
+        Forward ? block * kEntries : count_ - (block + 1) * kEntries;
+    for (int n = 0; n < Arrays; ++n) {
       at_[n][r] = Row(turn) * self().Stride(n) + position - j_;
     }
     at_start_[r] = position - j_;
@@ -507,17 +506,17 @@ class Wave {
     if (turn < rows_) {
       Place(r, turn, block);
       active_ |= bit;
-      if constexpr (kForward) self().FillZeros(turn, 0, block * kEntries);
+      if constexpr (Forward) self().FillZeros(turn, 0, block * kEntries);
     } else {
       Place(r, std::clamp<Index>(turn - kRows, 0, rows_ - 1), block);
       active_ &= ~bit;
     }
     // By a vector, as the next load of one would wait for a number.
     const D d;
-    double* const passed = passed_ + r / kLanes * kLanes;
-    const auto is_r =
-        hn::Eq(hn::Iota(d, static_cast<double>(r / kLanes * kLanes)),
-               hn::Set(d, static_cast<double>(r)));
+    const int first = r / kLanes * kLanes;
+    double* const passed = passed_ + first;
+    const auto is_r = hn::Eq(hn::Iota(d, static_cast<double>(first)),
+                             hn::Set(d, static_cast<double>(r)));
     hn::Store(hn::IfThenZeroElse(is_r, hn::Load(d, passed)), d, passed);
   }
 
@@ -528,17 +527,17 @@ class Wave {
     return all ? TakeBlocksOf<true>(blocks, hands_on, end)
                : TakeBlocksOf<false>(blocks, hands_on, end);
   }
-  template <bool kAll>
+  template <bool All>
   HWY_NOINLINE bool TakeBlocksOf(Index blocks, int hands_on, Index end) {
     const Index lag = LagOf(count_);
     for (; blocks > 0; --blocks) {
-      self().template TakeBlock<kAll>();
+      self().template TakeBlock<All>();
       // The last turn and, until it has begun, the last lane's.
-      HandOn<kAll>(hands_on);
-      if (!kAll && hands_on != kRows - 1) HandOn<kAll>(kRows - 1);
-      j_ += kForward ? kEntries : -kEntries;
+      HandOn<All>(hands_on);
+      if (!All && hands_on != kRows - 1) HandOn<All>(kRows - 1);
+      j_ += Forward ? kEntries : -kEntries;
       slot_ = slot_ + 1 == lag ? 0 : slot_ + 1;
-      if (kForward && blocks % 8 == 0 && at_start_[0] + j_ >= end &&
+      if (Forward && blocks % 8 == 0 && at_start_[0] + j_ >= end &&
           IsZero(passed_, kRows) &&
           IsZero(&ring_[0][0][0], kMostLag * kEntries * kRows) && blocks > 1) {
         return false;
@@ -546,9 +545,9 @@ class Wave {
     }
     return true;
   }
-  template <bool kAll>
+  template <bool All>
   HWY_INLINE void HandOn(int r) {
-    if (!kAll && (active_ >> r & 1) == 0) return;
+    if (!All && (active_ >> r & 1) == 0) return;
     double* const to = start_ + at_start_[r] + j_;
     for (Index k = 0; k < kEntries; ++k) to[k] = handed()[k][r];
   }
@@ -570,12 +569,12 @@ class Wave {
 constexpr double kLeastNormal = 0x1p-126;
 
 // Rounds so many x to f32.
-template <int kCount>
+template <int Count>
 HWY_INLINE void RoundSmall(const double* x, float* to) {
-  const hn::CappedTag<double, kCount> d;
+  const hn::CappedTag<double, Count> d;
   const hn::Rebind<float, decltype(d)> narrow;
   const hn::RebindToSigned<decltype(narrow)> bits;
-  for (int n = 0; n < kCount; n += kMaxLanes<decltype(d)>) {
+  for (int n = 0; n < Count; n += kMaxLanes<decltype(d)>) {
     const auto exact = hn::Load(d, x + n);
     const auto is_small = hn::Lt(exact, hn::Set(d, kLeastNormal));
     // The last place of this sum is 2^-149, that of denormal f32, whose bits
@@ -624,11 +623,11 @@ class SelectWave : public Wave<Real, SelectWave<Real>, true, 4> {
 
   // From the last rows to the first: each takes what the one above it left at
   // the block before.
-  template <bool kAll, int kUnit = kRows / T::kRows - 1>
+  template <bool All, int Unit = kRows / T::kRows - 1>
   HWY_INLINE void TakeBlock() {
     const D d;
     const Index j = this->j_;
-    constexpr int r = kUnit * T::kRows;
+    constexpr int r = Unit * T::kRows;
     double* const handed = this->handed()[0];
     const double* const start = this->start_ + this->at_start_[0] + j;
     NV p0, p1, p2, p3;
@@ -676,53 +675,53 @@ class SelectWave : public Wave<Real, SelectWave<Real>, true, 4> {
     T::Transpose(n0, n1, n2, n3);
     T::Transpose(a0, a1, a2, a3);
     const unsigned rows = this->active_ >> r;
-    T::template Store<kAll>(a0, a1, a2, a3, arrays_.alpha.data + j,
-                            this->at_[kAlpha] + r, rows);
+    T::template Store<All>(a0, a1, a2, a3, arrays_.alpha.data + j,
+                           this->at_[kAlpha] + r, rows);
     if (arrays_.arrived.data != nullptr) {
-      T::template Store<kAll>(n0, n1, n2, n3, arrays_.arrived.data + j,
-                              this->at_[kArrived] + r, rows);
+      T::template Store<All>(n0, n1, n2, n3, arrays_.arrived.data + j,
+                             this->at_[kArrived] + r, rows);
     }
-    if constexpr (kUnit > 0) TakeBlock<kAll, kUnit - 1>();
+    if constexpr (Unit > 0) TakeBlock<All, Unit - 1>();
   }
 
-  // Takes one vector of rows, those from kFirst on or the upper half of them.
-  template <int kFirst, bool kUpper, class Given>
+  // Takes one vector of rows, those from First on or the upper half of them.
+  template <int First, bool Upper, class Given>
   HWY_INLINE void TakeEntries(Given given, double* handed, const double* start,
                               NV t0, NV t1, NV t2, NV t3, NV c0, NV c1, NV c2,
                               NV c3, V& q0, V& q1, V& q2, V& q3, V& least) {
     const D d;
-    constexpr int r = kFirst + (kUpper ? kLanes : 0);
+    constexpr int r = First + (Upper ? kLanes : 0);
     auto passed = hn::Load(d, this->passed_ + r);
-    TakeEntry<r, kUpper>(given, handed + 0 * kRows, start + 0, t0, c0, passed,
-                         q0, least);
-    TakeEntry<r, kUpper>(given, handed + 1 * kRows, start + 1, t1, c1, passed,
-                         q1, least);
-    TakeEntry<r, kUpper>(given, handed + 2 * kRows, start + 2, t2, c2, passed,
-                         q2, least);
-    TakeEntry<r, kUpper>(given, handed + 3 * kRows, start + 3, t3, c3, passed,
-                         q3, least);
+    TakeEntry<r, Upper>(given, handed + 0 * kRows, start + 0, t0, c0, passed,
+                        q0, least);
+    TakeEntry<r, Upper>(given, handed + 1 * kRows, start + 1, t1, c1, passed,
+                        q1, least);
+    TakeEntry<r, Upper>(given, handed + 2 * kRows, start + 2, t2, c2, passed,
+                        q2, least);
+    TakeEntry<r, Upper>(given, handed + 3 * kRows, start + 3, t3, c3, passed,
+                        q3, least);
     least = hn::Min(passed, least);
     hn::Store(passed, d, this->passed_ + r);
   }
-  template <int r, bool kUpper, class Given>
+  template <int Row, bool Upper, class Given>
   HWY_INLINE void TakeEntry(Given /*given*/, double* handed,
                             const double* start, NV t, NV c, V& passed, V& q,
                             V& least) {
     const D d;
-    const auto p = T::template Widened<kUpper>(t);
+    const auto p = T::template Widened<Upper>(t);
     auto not_p = Passed(d, p);
     if constexpr (Given::value) {
-      not_p = Passed(d, p, T::template Widened<kUpper>(c));
+      not_p = Passed(d, p, T::template Widened<Upper>(c));
     }
-    q = Arrive(d, Base::template Above<r>(handed, start), not_p, passed);
+    q = Arrive(d, Base::template Above<Row>(handed, start), not_p, passed);
     const auto alpha = hn::Mul(p, q);
-    hn::Store(alpha, d, handed + r);
+    hn::Store(alpha, d, handed + Row);
     least = hn::Min(alpha, least);
   }
 
-  // Whether alpha or what passes on, of the rows from kFirst on, is denormal or
+  // Whether alpha or what passes on, of the rows from First on, is denormal or
   // may have to vanish, not 0 for want of q.
-  template <int kFirst>
+  template <int First>
   HWY_INLINE bool AnySmall(const double* handed, V q0, V q1, V q2, V q3,
                            V upper0, V upper1, V upper2, V upper3) {
     const D d;
@@ -739,9 +738,9 @@ class SelectWave : public Wave<Real, SelectWave<Real>, true, 4> {
       add(handed + 3 * kRows + r, v3);
       add(this->passed_ + r, v3);
     };
-    look(kFirst, q0, q1, q2, q3);
+    look(First, q0, q1, q2, q3);
     if constexpr (T::kTwo) {
-      look(kFirst + kLanes, upper0, upper1, upper2, upper3);
+      look(First + kLanes, upper0, upper1, upper2, upper3);
     }
     return !hn::AllTrue(d, hn::Eq(any, hn::Zero(d)));
   }
@@ -815,11 +814,11 @@ class SelectGradientWave
     arrays_.Make(row, 0, arrays_.count % kEntries, dq);
   }
 
-  template <bool kAll, int kUnit = kRows / T::kRows - 1>
+  template <bool All, int Unit = kRows / T::kRows - 1>
   HWY_INLINE void TakeBlock() {
     const N n;
     const Index j = this->j_;
-    constexpr int r = kUnit * T::kRows;
+    constexpr int r = Unit * T::kRows;
     double* const handed = this->handed()[0];
     const double* const start = this->start_ + this->at_start_[0] + j;
     NV p0, p1, p2, p3;
@@ -861,21 +860,21 @@ class SelectGradientWave
     auto d0 = T::Narrowed(m0, upper0), d1 = T::Narrowed(m1, upper1);
     auto d2 = T::Narrowed(m2, upper2), d3 = T::Narrowed(m3, upper3);
     T::Transpose(d0, d1, d2, d3);
-    T::template Store<kAll>(d0, d1, d2, d3, arrays_.d_p.data + j,
-                            this->at_[kDP] + r, this->active_ >> r);
-    if constexpr (kUnit > 0) TakeBlock<kAll, kUnit - 1>();
+    T::template Store<All>(d0, d1, d2, d3, arrays_.d_p.data + j,
+                           this->at_[kDP] + r, this->active_ >> r);
+    if constexpr (Unit > 0) TakeBlock<All, Unit - 1>();
   }
 
-  // Takes one vector of rows, those from kFirst on or the upper half of them.
-  template <int kFirst, bool kUpper, class Given>
+  // Takes one vector of rows, those from First on or the upper half of them.
+  template <int First, bool Upper, class Given>
   HWY_INLINE void TakeEntries(Given given, double* handed, const double* start,
                               NV t0, NV t1, NV t2, NV t3, NV c0, NV c1, NV c2,
                               NV c3, NV g0, NV g1, NV g2, NV g3, V& m0, V& m1,
                               V& m2, V& m3) {
     const D d;
-    constexpr int r = kFirst + (kUpper ? kLanes : 0);
-    m0 = T::template Widened<kUpper>(g0), m1 = T::template Widened<kUpper>(g1);
-    m2 = T::template Widened<kUpper>(g2), m3 = T::template Widened<kUpper>(g3);
+    constexpr int r = First + (Upper ? kLanes : 0);
+    m0 = T::template Widened<Upper>(g0), m1 = T::template Widened<Upper>(g1);
+    m2 = T::template Widened<Upper>(g2), m3 = T::template Widened<Upper>(g3);
     if (arrays_.d_more.data != nullptr) {
       V w0, w1, w2, w3;
       Wide::Load(arrays_.d_more.data + this->j_, this->at_[kContiguous] + r, w0,
@@ -885,34 +884,34 @@ class SelectGradientWave
       m2 = hn::Add(m2, w2), m3 = hn::Add(m3, w3);
     }
     auto dq = hn::Load(d, this->passed_ + r);
-    TakeEntry<r, kUpper>(given, handed + 3 * kRows, start + 3, t3, c3, dq, m3);
-    TakeEntry<r, kUpper>(given, handed + 2 * kRows, start + 2, t2, c2, dq, m2);
-    TakeEntry<r, kUpper>(given, handed + kRows, start + 1, t1, c1, dq, m1);
-    TakeEntry<r, kUpper>(given, handed, start, t0, c0, dq, m0);
+    TakeEntry<r, Upper>(given, handed + 3 * kRows, start + 3, t3, c3, dq, m3);
+    TakeEntry<r, Upper>(given, handed + 2 * kRows, start + 2, t2, c2, dq, m2);
+    TakeEntry<r, Upper>(given, handed + kRows, start + 1, t1, c1, dq, m1);
+    TakeEntry<r, Upper>(given, handed, start, t0, c0, dq, m0);
     hn::Store(dq, d, this->passed_ + r);
   }
-  template <bool kUpper>
+  template <bool Upper>
   static HWY_INLINE void Multiply(NV q0, NV q1, NV q2, NV q3, V& m0, V& m1,
                                   V& m2, V& m3) {
-    m0 = hn::Mul(m0, T::template Widened<kUpper>(q0));
-    m1 = hn::Mul(m1, T::template Widened<kUpper>(q1));
-    m2 = hn::Mul(m2, T::template Widened<kUpper>(q2));
-    m3 = hn::Mul(m3, T::template Widened<kUpper>(q3));
+    m0 = hn::Mul(m0, T::template Widened<Upper>(q0));
+    m1 = hn::Mul(m1, T::template Widened<Upper>(q1));
+    m2 = hn::Mul(m2, T::template Widened<Upper>(q2));
+    m3 = hn::Mul(m3, T::template Widened<Upper>(q3));
   }
 
   // `more` is what is given of g; it becomes g - dq.
-  template <int r, bool kUpper, class Given>
+  template <int Row, bool Upper, class Given>
   HWY_INLINE void TakeEntry(Given /*given*/, double* handed,
                             const double* start, NV t, NV c, V& dq, V& more) {
     const D d;
-    const auto p = T::template Widened<kUpper>(t);
+    const auto p = T::template Widened<Upper>(t);
     auto not_p = Passed(d, p);
     if constexpr (Given::value) {
-      not_p = Passed(d, p, T::template Widened<kUpper>(c));
+      not_p = Passed(d, p, T::template Widened<Upper>(c));
     }
-    const auto g = hn::Add(more, Base::template Above<r>(handed, start));
+    const auto g = hn::Add(more, Base::template Above<Row>(handed, start));
     more = Return(d, g, p, not_p, dq);
-    hn::Store(dq, d, handed + r);
+    hn::Store(dq, d, handed + Row);
   }
 
   const SelectGradientArrays<Real> arrays_;

@@ -307,29 +307,29 @@ class GroupBackward {
         width_(width),
         is_whole_(width == count),
         piece_(is_whole_ ? count : PieceOf(width)),
-        part_(((is_whole_ ? 0 : width) + piece_ + 2 * kRest) * N),
+        part_(((is_whole_ ? 0 : width) + piece_ + 2 * kRest) * kRowLanes),
         before_(scratch),
         // One block and the one before it change places, else both lie as in
         // the row.
         now_(scratch + (is_whole_         ? 0
                         : piece_ == width ? width + kRest
                                           : width) *
-                           N),
+                           kRowLanes),
         weights_(scratch + (is_whole_ ? 2 : kParts) * part_),
-        means_(weights_ + (piece_ + kRest) * N) {}
+        means_(weights_ + (piece_ + kRest) * kRowLanes) {}
 
   HWY_NOINLINE void Run(const RowGroup<const Real>& u, const int* powers,
                         const RowGroup<const Real>& alpha,
                         const RowGroup<const Real>& d_beta,
                         const RowGroup<Carry<Real>>& d_alpha,
                         const RowGroup<Real>& d_u) {
-    HWY_ALIGN double magic[N];
-    for (Index n = 0; n < N; ++n) {
+    HWY_ALIGN double magic[kRowLanes];
+    for (Index n = 0; n < kRowLanes; ++n) {
       magic[n] = 0x1.8p52 - powers[std::min(n, u.count - 1)];
     }
     // Nothing lies before the first block.
     for (Index n = 0; n < kParts && !is_whole_; ++n) {
-      std::fill_n(before_ + n * part_, width_ * N, 0.0);
+      std::fill_n(before_ + n * part_, width_ * kRowLanes, 0.0);
     }
     for (Index first = 0; first < count_; first += piece_) {
       const Index size = std::min(piece_, count_ - first);
@@ -350,7 +350,6 @@ class GroupBackward {
   }
 
  private:
-  static constexpr Index N = kRowLanes;
   static constexpr Index kRest = 4;  // LoadColumns writes whole blocks
   // What is kept of a piece and of the block before it, each `part_` numbers
   // behind the other: e, which d_u replaces; d; sums of e and of e d over what
@@ -402,7 +401,7 @@ class GroupBackward {
   }
 
   // Makes m, and of alpha the weights.
-  template <bool kHasBefore>
+  template <bool HasBefore>
   HWY_INLINE void MakeMeans(Index size) {
     const double* const e = now_;
     const double* const d = now_ + kD * part_;
@@ -417,7 +416,7 @@ class GroupBackward {
       sum = hn::Add(sum, e_k);
       sum_d = hn::MulAdd(e_k, Entry(d, k), sum_d);
       auto window = sum, window_d = sum_d;
-      if constexpr (kHasBefore) {
+      if constexpr (HasBefore) {
         window = hn::Add(window, Entry(behind, k));
         window_d = hn::Add(window_d, Entry(behind_d, k));
         if (--left == 0) left = width_, sum = sum_d = zero;
@@ -511,10 +510,10 @@ class GroupBackward {
     }
     const Index begin = first == 0 ? width_ : 0;
     const Index end = is_last ? width_ + size : size;
-    store(before_ + begin * N, first + begin - width_, end - begin);
+    store(before_ + begin * kRowLanes, first + begin - width_, end - begin);
     for (Index n = 0; n < kParts && !is_last; ++n) {
       double* const part = before_ + n * part_;
-      std::copy_n(part + size * N, width_ * N, part);
+      std::copy_n(part + size * kRowLanes, width_ * kRowLanes, part);
     }
   }
 

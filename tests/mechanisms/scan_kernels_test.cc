@@ -408,7 +408,7 @@ TYPED_TEST(ScanKernelsTest, RowsWhoseMassIsNarrowAreMadeAsOneAfterAnother) {
       const Kernels<Real>& kernels = KernelsAt<Real>(level);
       std::vector<Real> alpha(p.size(), 7), q = alpha, row = alpha, q_row = row;
       Carried<Real> start(kCount), start_alone(kCount);
-      for (const std::size_t j : {40, 280}) start[j] = start_alone[j] = 1;
+      for (const std::size_t j : {40U, 280U}) start[j] = start_alone[j] = 1;
       kernels.select_rows(p.data(), kCount, nullptr, start.data(), kRows,
                           kCount, alpha.data(), kCount, q.data(), kCount);
       for (Index i = 0; i < kRows; ++i) {
