@@ -85,13 +85,13 @@ struct ChoiceRowsGradient {
   MatrixView<Number> chunk_energies;    // written
 
   ChoiceRowGradient<Number> Row(Index n) const {
-    const auto row = [n](const auto& table) {
-      return table.data == nullptr ? decltype(table.Row(n))() : table.Row(n);
+    const auto row = [](const auto& table, Index r) {
+      return table.data == nullptr ? decltype(table.Row(r))() : table.Row(r);
     };
-    return {.start = n == 0 ? start : selection.Row(n - 1),
-            .p = row(p),
-            .selection = row(selection),
-            .chunk_energies = row(chunk_energies)};
+    return {.start = n == 0 ? start : row(selection, n - 1),
+            .p = row(p, n),
+            .selection = row(selection, n),
+            .chunk_energies = row(chunk_energies, n)};
   }
   ChoiceRowsGradient Rows(Index first, Index rows) const {
     const auto part = [=](const auto& table) {
