@@ -360,7 +360,8 @@ struct Expectation {
   MatrixView<Real> selection = {};  // [U, T], alpha; of mechanisms that choose
   // [U, T], q, the mass that arrives at each entry (selection.h), which variant
   // `exact` of mechanisms that choose leaves behind. With data, Gradient reads
-  // what Expect wrote there from the same inputs, and makes nothing again.
+  // what Expect wrote there from the same inputs in place of making it again,
+  // except under `restart`.
   MatrixView<Real> arrived = {};
 };
 

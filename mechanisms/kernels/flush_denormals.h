@@ -34,7 +34,7 @@ class FlushDenormals {
   FlushDenormals(const FlushDenormals&) = delete;
   FlushDenormals& operator=(const FlushDenormals&) = delete;
 
-  // Those of the bits that are set in this thread.
+  // Gives those of these bits that are set in this thread.
   static std::uint64_t Mode() { return Register() & kMode; }
 
  private:

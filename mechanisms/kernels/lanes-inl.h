@@ -176,6 +176,32 @@ HWY_INLINE hn::Vec<D> MoveLanes(D d, hn::Vec<D> v, hn::Vec<D> fill) {
   }
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// Transposes every block of 128 bits: lane n of what becomes vc was lane c of
+// vn.
+template <class D>
+HWY_INLINE void TransposeBlocks(D d, hn::Vec<D>& v0, hn::Vec<D>& v1) {
+  const auto even = hn::InterleaveLower(d, v0, v1);
+  v1 = hn::InterleaveUpper(d, v0, v1);
+  v0 = even;
+}
+template <class D>
+HWY_INLINE void TransposeBlocks(D d, hn::Vec<D>& v0, hn::Vec<D>& v1,
+                                hn::Vec<D>& v2, hn::Vec<D>& v3) {
+  const hn::Repartition<double, D> pairs;
+  auto lower01 = hn::BitCast(pairs, hn::InterleaveLower(d, v0, v1));
+  auto upper01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v0, v1));
+  auto lower23 = hn::BitCast(pairs, hn::InterleaveLower(d, v2, v3));
+  auto upper23 = hn::BitCast(pairs, hn::InterleaveUpper(d, v2, v3));
+  TransposeBlocks(pairs, lower01, lower23);
+  TransposeBlocks(pairs, upper01, upper23);
+  v0 = hn::BitCast(d, lower01);
+  v1 = hn::BitCast(d, lower23);
+  v2 = hn::BitCast(d, upper01);
+  v3 = hn::BitCast(d, upper23);
+}
+#endif
+
 }  // namespace
 }  // namespace attnbench::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

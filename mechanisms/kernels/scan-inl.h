@@ -280,17 +280,20 @@ struct RowTile {
   static HWY_INLINE void Transpose(NV& v0, NV& v1, NV& v2, NV& v3) {
     const N n;
     if constexpr (kPiece == 2) {
-      const auto low0 = hn::InterleaveLower(n, v0, v1);
-      const auto low2 = hn::InterleaveLower(n, v2, v3);
-      v1 = hn::InterleaveUpper(n, v0, v1);
-      v3 = hn::InterleaveUpper(n, v2, v3);
-      v0 = low0, v2 = low2;
+      TransposeBlocks(n, v0, v1);
+      TransposeBlocks(n, v2, v3);
+    } else if constexpr (sizeof(Real) == sizeof(float)) {
+      TransposeBlocks(n, v0, v1, v2, v3);
     } else {
-      const auto low01 = hn::InterleaveLower(n, v0, v1);
-      const auto high01 = hn::InterleaveUpper(n, v0, v1);
-      const auto low23 = hn::InterleaveLower(n, v2, v3);
-      const auto high23 = hn::InterleaveUpper(n, v2, v3);
-      Exchange(low01, low23, high01, high23, v0, v1, v2, v3);
+      // Two entries of a row are in each block, and change places with those of
+      // the row two further.
+      TransposeBlocks(n, v0, v1);
+      TransposeBlocks(n, v2, v3);
+      const auto low01 = v0, high01 = v1, low23 = v2, high23 = v3;
+      v0 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low23), low01);
+      v1 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high23), high01);
+      v2 = hn::OddEvenBlocks(low23, hn::SwapAdjacentBlocks(low01));
+      v3 = hn::OddEvenBlocks(high23, hn::SwapAdjacentBlocks(high01));
     }
   }
 
@@ -322,7 +325,8 @@ struct RowTile {
   static HWY_INLINE bool AnyAboveHalf(NV v0, NV v1, NV v2, NV v3) {
     const N n;
     const auto half = hn::Set(n, Real{0.5});
-    const auto most = Greater(Greater(Greater(Greater(half, v0), v1), v2), v3);
+    const auto most =
+        AtLeast(n, v3, AtLeast(n, v2, AtLeast(n, v1, AtLeast(n, v0, half))));
     return !hn::AllTrue(n, hn::Eq(most, half));
   }
 
@@ -354,35 +358,6 @@ struct RowTile {
       StorePieces<All, kHalf>(half, hn::UpperHalf(half, v), to, at + kHalf,
                               rows >> kHalf);
     }
-  }
-
-  // The second half of the transposition: interleaving went by blocks of 16
-  // bytes, two doubles or four floats.
-  static HWY_INLINE void Exchange(NV low01, NV low23, NV high01, NV high23,
-                                  NV& v0, NV& v1, NV& v2, NV& v3) {
-    if constexpr (sizeof(Real) == sizeof(double)) {
-      v0 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low23), low01);
-      v1 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high23), high01);
-      v2 = hn::OddEvenBlocks(low23, hn::SwapAdjacentBlocks(low01));
-      v3 = hn::OddEvenBlocks(high23, hn::SwapAdjacentBlocks(high01));
-    } else {
-      const N n;
-      const hn::RepartitionToWide<N> pairs;
-      const auto a = hn::BitCast(pairs, low01), b = hn::BitCast(pairs, low23);
-      const auto c = hn::BitCast(pairs, high01), d = hn::BitCast(pairs, high23);
-      v0 = hn::BitCast(n, hn::InterleaveLower(pairs, a, b));
-      v1 = hn::BitCast(n, hn::InterleaveUpper(pairs, a, b));
-      v2 = hn::BitCast(n, hn::InterleaveLower(pairs, c, d));
-      v3 = hn::BitCast(n, hn::InterleaveUpper(pairs, c, d));
-    }
-  }
-
-  static HWY_INLINE NV Greater(NV most, NV v) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
-    return hn::Max(v, most);  // of a NaN the second
-#else
-    return hn::IfThenElse(hn::Gt(v, most), v, most);
-#endif
   }
 };
 
@@ -467,6 +442,21 @@ class Wave {
     const double first = First == 0 ? *start : handed[First - 1 + (First == 0)];
     return MoveLanes<true, 1>(d, hn::Load(d, handed + First),
                               hn::Set(d, first));
+  }
+
+  // Calls take(given, c0, c1, c2, c3) with the complement, transposed, of a
+  // block of p0 to p3, where one of them needs it; `at` are the places of rows.
+  template <class Take>
+  static HWY_INLINE void WithComplement(const Real* complement, const Index* at,
+                                        NV p0, NV p1, NV p2, NV p3,
+                                        const Take& take) {
+    if (complement == nullptr || HWY_LIKELY(!T::AnyAboveHalf(p0, p1, p2, p3))) {
+      return take(std::false_type(), p0, p1, p2, p3);
+    }
+    NV c0, c1, c2, c3;
+    T::Load(complement, at, c0, c1, c2, c3);
+    T::Transpose(c0, c1, c2, c3);
+    take(std::true_type(), c0, c1, c2, c3);
   }
 
   // The block of lane r in array n is at at_[n][r] + j_, that in start_ at
@@ -644,16 +634,9 @@ class SelectWave : public Wave<Real, SelectWave<Real>, true, 4> {
       TakeEntries<r, false>(given, handed, start, t0, t1, t2, t3, c0, c1, c2,
                             c3, q0, q1, q2, q3, least);
     };
-    if (arrays_.complement.data != nullptr &&
-        HWY_UNLIKELY(T::AnyAboveHalf(p0, p1, p2, p3))) {
-      NV c0, c1, c2, c3;
-      T::Load(arrays_.complement.data + j, this->at_[kComplement] + r, c0, c1,
-              c2, c3);
-      T::Transpose(c0, c1, c2, c3);
-      take(std::true_type(), c0, c1, c2, c3);
-    } else {
-      take(std::false_type(), t0, t1, t2, t3);
-    }
+    const Real* const complement = arrays_.complement.data;
+    Base::WithComplement(complement == nullptr ? nullptr : complement + j,
+                         this->at_[kComplement] + r, p0, p1, p2, p3, take);
     NV n0, n1, n2, n3, a0, a1, a2, a3;
     if (HWY_UNLIKELY(
             kIsSingle &&
@@ -840,16 +823,9 @@ class SelectGradientWave
       TakeEntries<r, false>(given, handed, start, t0, t1, t2, t3, c0, c1, c2,
                             c3, g0, g1, g2, g3, m0, m1, m2, m3);
     };
-    if (arrays_.complement.data != nullptr &&
-        HWY_UNLIKELY(T::AnyAboveHalf(p0, p1, p2, p3))) {
-      NV c0, c1, c2, c3;
-      T::Load(arrays_.complement.data + j, this->at_[kContiguous] + r, c0, c1,
-              c2, c3);
-      T::Transpose(c0, c1, c2, c3);
-      take(std::true_type(), c0, c1, c2, c3);
-    } else {
-      take(std::false_type(), t0, t1, t2, t3);
-    }
+    const Real* const complement = arrays_.complement.data;
+    Base::WithComplement(complement == nullptr ? nullptr : complement + j,
+                         this->at_[kContiguous] + r, p0, p1, p2, p3, take);
     NV q0, q1, q2, q3;
     T::Load(arrays_.arrived.data + j, this->at_[kArrived] + r, q0, q1, q2, q3);
     T::Transpose(q0, q1, q2, q3);

@@ -41,6 +41,13 @@ struct ChoiceRowGradient {
   std::span<Number> chunk_energies;    // written
 };
 
+// Rows of a table, which may have no data.
+template <class Number>
+MatrixView<Number> RowsOrNone(const MatrixView<Number>& table, Index first,
+                              Index count) {
+  return table.data == nullptr ? table : table.Rows(first, count);
+}
+
 // Outputs that follow one another; every table is [outputs, T].
 template <class Number>
 struct ChoiceRows {
@@ -63,14 +70,11 @@ struct ChoiceRows {
             .chunk_energies = row(chunk_energies)};
   }
   ChoiceRows Rows(Index first, Index rows) const {
-    const auto part = [=](const MatrixView<const Number>& table) {
-      return table.data == nullptr ? table : table.Rows(first, rows);
-    };
     return {.start = first == 0 ? start : selection.Row(first - 1),
-            .p = part(p),
-            .complement = part(complement),
-            .selection = part(selection),
-            .chunk_energies = part(chunk_energies)};
+            .p = RowsOrNone(p, first, rows),
+            .complement = RowsOrNone(complement, first, rows),
+            .selection = RowsOrNone(selection, first, rows),
+            .chunk_energies = RowsOrNone(chunk_energies, first, rows)};
   }
 };
 
@@ -94,13 +98,10 @@ struct ChoiceRowsGradient {
             .chunk_energies = row(chunk_energies, n)};
   }
   ChoiceRowsGradient Rows(Index first, Index rows) const {
-    const auto part = [=](const auto& table) {
-      return table.data == nullptr ? table : table.Rows(first, rows);
-    };
     return {.start = first == 0 ? start : selection.Row(first - 1),
-            .p = part(p),
-            .selection = part(selection),
-            .chunk_energies = part(chunk_energies)};
+            .p = RowsOrNone(p, first, rows),
+            .selection = RowsOrNone(selection, first, rows),
+            .chunk_energies = RowsOrNone(chunk_energies, first, rows)};
   }
 };
 

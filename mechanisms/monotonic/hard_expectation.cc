@@ -117,12 +117,6 @@ class HardExpectation final : public AttentionFunction<Real> {
     return is_attention ? out.attention : out.selection;
   }
 
-  template <class Number>
-  static MatrixView<Number> RowsOrNone(const MatrixView<Number>& table,
-                                       Index first, Index count) {
-    return table.data == nullptr ? table : table.Rows(first, count);
-  }
-
   void Prepare(const ScoreTables<Real>& scores) {
     const Index U = scores.choice.rows;
     const Index T = scores.choice.cols;
@@ -278,8 +272,10 @@ class HardExpectation final : public AttentionFunction<Real> {
         if (!Restarts())
           std::ranges::copy(d_start_, d_more.Row(count - 1).begin());
       }
-      for (Index n = 0; !HasChunk() && n < count; ++n) {
-        std::ranges::copy(d_selection.Row(n), d_more.Row(n).begin());
+      if (!HasChunk()) {
+        for (Index n = 0; n < count; ++n) {
+          std::ranges::copy(d_selection.Row(n), d_more.Row(n).begin());
+        }
       }
     }
     if (ReadsMore()) {

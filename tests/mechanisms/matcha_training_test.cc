@@ -18,12 +18,7 @@ namespace {
 
 using matcha::MakeAdaptiveExpectation;
 using testing::Rows;
-
-// A table of one output.
-template <class Numbers>
-auto RowView(Numbers& numbers) {
-  return MatrixView(numbers.data(), 1, static_cast<Index>(numbers.size()));
-}
+using testing::RowView;
 
 template <class Real>
 struct Inputs {

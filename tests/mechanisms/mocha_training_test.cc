@@ -16,6 +16,7 @@
 #include "mechanisms/mocha/published_window.h"
 #include "mechanisms/mocha/window_expectation.h"
 #include "tests/support/property.h"
+#include "tests/support/training.h"
 
 namespace attnbench {
 namespace {
@@ -23,18 +24,13 @@ namespace {
 using testing::CheckProperty;
 using testing::DrawIndex;
 using testing::DrawOneOf;
+using testing::RowView;
 
 Config ConfigOf(Index w, const std::string& variant = "exact") {
   Config config;
   config.chunk_width = w;
   config.variant = variant;
   return config;
-}
-
-// A table of one output.
-template <class Numbers>
-auto RowView(Numbers& numbers) {
-  return MatrixView(numbers.data(), 1, static_cast<Index>(numbers.size()));
 }
 
 // The inputs of the step: w, alpha, u and d = dL/d beta.

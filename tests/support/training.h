@@ -11,6 +11,12 @@
 
 namespace attnbench::testing {
 
+// A table of one output.
+template <class Numbers>
+auto RowView(Numbers& numbers) {
+  return MatrixView(numbers.data(), 1, static_cast<Index>(numbers.size()));
+}
+
 // An array of its own, which is NaN before it is written.
 template <class Real>
 class OwnTable {
