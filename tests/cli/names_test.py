@@ -10,33 +10,10 @@ import re
 import tempfile
 import unittest
 
-import markdown_it
-
 import hostile
 from documents import CONTROL, strict
 from hostile import NAMES, without_controls
-from result_files import ResultFilesTest, fail, run, set_times, sweep
-
-COMMONMARK = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
-
-
-def words(text):
-    """The words of a text: a page of Markdown or HTML keeps no more of its blanks."""
-    text = text.replace("\r", " ")
-    return " ".join(without_controls(text, keeps_lines=True).split())
-
-
-def markdown_texts(text):
-    """The texts of all cells and items of Markdown, in which nothing else is markup."""
-    assert "$" not in text, "GitHub reads a formula"
-    texts = []
-    for token in COMMONMARK.parse(text):
-        assert re.match("inline|paragraph|(table|thead|tbody|tr|th|td|bullet_list|list_item)_",
-                        token.type), token
-        if token.type == "inline":
-            assert {one.type for one in token.children} <= {"text"}, token
-            texts.append(words("".join(one.content for one in token.children)))
-    return texts
+from result_files import ResultFilesTest, fail, markdown_texts, run, set_times, sweep, words
 
 
 class Names(ResultFilesTest):

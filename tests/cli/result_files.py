@@ -5,14 +5,19 @@ times, so that no verdict depends on the machine.
 import copy
 import json
 import os
+import re
 import subprocess
 from xml.etree import ElementTree
 
+import markdown_it
+
 from documents import strict
+from hostile import without_controls
 from in_folder import InFolder
 
 ATTNBENCH = os.environ["ATTNBENCH"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+COMMONMARK = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 def run(*arguments, **keywords):
@@ -52,6 +57,25 @@ def fail(cell, status, message):
         cell[key] = []
     cell.pop("decoder", None)
     cell.update(status=status, message=message)
+
+
+def words(text):
+    """The words of a text: a page of Markdown or HTML keeps no more of its blanks."""
+    text = text.replace("\r", " ")
+    return " ".join(without_controls(text, keeps_lines=True).split())
+
+
+def markdown_texts(text):
+    """The texts of all cells and items of Markdown, in which nothing else is markup."""
+    assert "$" not in text, "GitHub reads a formula"
+    texts = []
+    for token in COMMONMARK.parse(text):
+        assert re.match("inline|paragraph|(table|thead|tbody|tr|th|td|bullet_list|list_item)_",
+                        token.type), token
+        if token.type == "inline":
+            assert {one.type for one in token.children} <= {"text"}, token
+            texts.append(words("".join(one.content for one in token.children)))
+    return texts
 
 
 class ResultFilesTest(InFolder):

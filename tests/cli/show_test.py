@@ -7,7 +7,7 @@ import os
 import unittest
 
 from documents import strict, validate
-from result_files import ROOT, ResultFilesTest, fail, run, set_times, sweep
+from result_files import ROOT, ResultFilesTest, fail, markdown_texts, run, set_times, sweep
 
 DECODERS = os.path.join("results", "claims", "translation.json")
 SMALL = ("--mechanism", "soft,mocha,memory", "-T", "6,4", "-w", "2,3", "-K", "2", "-d", "4",
@@ -88,8 +88,9 @@ class Show(ResultFilesTest):
         self.assertEqual([row[key] for key in ("valid", "invalid_reasons", "warnings")],
                          ["false", "a debug build", "other programs ran"])
         text = self.gives(0, "show", path, "--format", "markdown")[0]
-        self.assertIn(f"\n- INVALID: {path}: a debug build\n", text)
-        self.assertIn(f"\n- warning: {path}: other programs ran\n", text)
+        texts = markdown_texts(text)
+        self.assertIn(f"INVALID: {path}: a debug build", texts)
+        self.assertIn(f"warning: {path}: other programs ran", texts)
         document = strict(self.gives(0, "show", path, "--json")[0])
         validate(document, "table")
         self.assertEqual(document["results"], [

@@ -16,7 +16,8 @@ class InFolder(unittest.TestCase):
         self.addCleanup(changed.stop)
 
     def new_folder(self):
-        holder = tempfile.TemporaryDirectory()
+        # Random names end so too, now and then, and Markdown escapes it.
+        holder = tempfile.TemporaryDirectory(suffix="_")
         self.addCleanup(holder.cleanup)
         return holder.name
 
