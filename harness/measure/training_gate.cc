@@ -235,7 +235,7 @@ class TrainingGate {
     const std::string place = fmt::format("draw {}, sequence {}", draw, b + 1);
     for (const auto& [name, array] : all_found) {
       CompareArray(name, View(all_found, name), View(reference, name), scales,
-                   relative, place);
+                   relative, one.expectation.attention.cols, place);
       if (!result_.message.empty()) return;
     }
   }
@@ -264,11 +264,12 @@ class TrainingGate {
     return relative;
   }
 
-  // The bound of a row. Below the normal numbers precision is lost to
-  // underflow.
-  double Bound(double relative, double scale) {
+  // The bound of a row. Each of so many terms may underflow.
+  double Bound(double relative, double scale, Index terms) {
     if (!must_agree_) return 0;
-    const double bound = relative * scale + std::numeric_limits<Real>::min();
+    const double bound =
+        relative * scale +
+        static_cast<double>(terms) * std::numeric_limits<Real>::min();
     result_.error_bound = std::max(result_.error_bound, bound);
     return bound;
   }
@@ -276,7 +277,7 @@ class TrainingGate {
   void CompareArray(const std::string& name,
                     const MatrixView<const Real>& found,
                     const MatrixView<const Real>& reference,
-                    const Scales<Real>& scales, double relative,
+                    const Scales<Real>& scales, double relative, Index terms,
                     const std::string& place) {
     if (found.rows != reference.rows || found.cols != reference.cols) {
       result_.message = fmt::format(
@@ -287,7 +288,7 @@ class TrainingGate {
     }
     const std::vector<double> of_rows = scales(name, reference);
     for (Index i = 0; i < found.rows; ++i) {
-      const double bound = Bound(relative, of_rows[Size(i)]);
+      const double bound = Bound(relative, of_rows[Size(i)], terms);
       for (Index j = 0; j < found.cols; ++j) {
         const double error = std::abs(static_cast<double>(found(i, j)) -
                                       static_cast<double>(reference(i, j)));

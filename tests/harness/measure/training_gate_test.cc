@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "mechanisms/registry.h"
 #include "tests/harness/measure/fake_training.h"
 
 namespace attnbench {
@@ -83,6 +84,31 @@ TEST(TrainingGate, LetsRoundingThroughAndReportsIt) {
   const GateResult result = Check(mechanism, {"expect", true});
   EXPECT_EQ(result.message, "");
   EXPECT_NEAR(result.error, 3e-8, 2e-8);
+}
+
+// A weight of MoChA is a sum over the chunks that it is in, each of which loses
+// what is below the normal numbers.
+TEST(TrainingGate, LetsUnderflowOfEachTermThrough) {
+  const Mechanism<float>& mocha = *FindMechanism<float>("mocha");
+  const Way way = {"expect", true};
+  for (const char* const workload : {"bias:-4", "bias:-6", "bias:-8"}) {
+    PointInputs<float> inputs(MakeWorkload<float>({.workload = workload,
+                                                   .memory_length = 32,
+                                                   .output_length = 64,
+                                                   .dim = 4,
+                                                   .batch = 1}));
+    Config config = DefaultConfig(mocha.Describe());
+    config.dim = 4;
+    config.mode = way.mode;
+    config.chunk_width = 8;
+    TrainingRequest request = RequestOf(way);
+    request.mechanism = &mocha.Describe();
+    const GateResult result =
+        CheckTraining<float>(mocha, config, request, 1, inputs);
+    EXPECT_EQ(result.message, "") << workload;
+    EXPECT_GT(result.error, 0) << workload;
+    EXPECT_LT(result.error_bound, 1e-4) << workload;
+  }
 }
 
 // The defect is in one element, of output 3 and of the second sequence, in
