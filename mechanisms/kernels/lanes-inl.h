@@ -9,6 +9,7 @@
 #endif
 // clang-format on
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstdint>

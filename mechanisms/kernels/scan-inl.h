@@ -364,7 +364,9 @@ struct RowTile {
 // What the scans in both directions share: which lane has which row, and where.
 // A turn is a row in the order of the scan, which backwards is from the last.
 // The class Pass has
-//   Stride(n) of each of its Arrays arrays,
+//   Stride(n) of each of its Arrays arrays, and Data(n), null where it is in
+//   the
+//     cache or not there,
 //   TakeBlock<All>(), which takes entries from j_ on of the row of each lane,
 //     and stores rows whose bit is in active_, all where All,
 //   Finish(row, passed), which takes the entries that fill no block,
@@ -521,6 +523,7 @@ class Wave {
   HWY_NOINLINE bool TakeBlocksOf(Index blocks, int hands_on, Index end) {
     const Index lag = LagOf(count_);
     for (; blocks > 0; --blocks) {
+      FetchAhead();
       self().template TakeBlock<All>();
       // The last turn and, until it has begun, the last lane's.
       HandOn<All>(hands_on);
@@ -535,6 +538,27 @@ class Wave {
     }
     return true;
   }
+  // Fetches a line of each array for some of the lanes, in turns: what the lane
+  // takes later, of its next row where this one ends. There are more places in
+  // memory than hardware looks ahead at. Short rows are in the cache.
+  HWY_INLINE void FetchAhead() {
+    constexpr Index kLine = 64 / sizeof(Real), kAhead = 8 * kLine;
+    constexpr Index kLanesOfBlock = kRows * kEntries / kLine;
+    const Index first =
+        (j_ / kEntries & (kLine / kEntries - 1)) * kLanesOfBlock;
+    for (Index r = first; r < first + kLanesOfBlock; ++r) {
+      const Index column = at_start_[r] + j_ + (Forward ? kAhead : -kAhead);
+      const bool is_next = column < 0 || column >= count_;
+      for (int n = 0; n < Arrays; ++n) {
+        const Real* const data = self().Data(n);
+        if (data == nullptr) continue;
+        const Index ahead =
+            kAhead + (is_next ? kRows * self().Stride(n) - count_ : 0);
+        hwy::Prefetch(data + at_[n][r] + j_ + (Forward ? ahead : -ahead));
+      }
+    }
+  }
+
   template <bool All>
   HWY_INLINE void HandOn(int r) {
     if (!All && (active_ >> r & 1) == 0) return;
@@ -602,6 +626,11 @@ class SelectWave : public Wave<Real, SelectWave<Real>, true, 4> {
     const Index strides[] = {arrays_.p.stride, arrays_.complement.stride,
                              arrays_.alpha.stride, arrays_.arrived.stride};
     return strides[n];
+  }
+  const Real* Data(int n) const {
+    const Real* const data[] = {arrays_.p.data, nullptr, arrays_.alpha.data,
+                                arrays_.arrived.data};
+    return data[n];
   }
   void Finish(Index row, double passed) const {
     const Index end = arrays_.count;
@@ -792,6 +821,11 @@ class SelectGradientWave
                              arrays_.arrived.stride, arrays_.d_alpha.stride,
                              arrays_.d_p.stride};
     return strides[n];
+  }
+  const Real* Data(int n) const {
+    const Real* const data[] = {arrays_.p.data, nullptr, arrays_.arrived.data,
+                                arrays_.d_alpha.data, arrays_.d_p.data};
+    return data[n];
   }
   void Finish(Index row, double dq) const {
     arrays_.Make(row, 0, arrays_.count % kEntries, dq);

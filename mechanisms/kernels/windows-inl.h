@@ -312,6 +312,9 @@ class GroupBackward {
       const Index size = std::min(piece_, count_ - first);
       const bool is_last = first + size == count_;
       Load(u, hn::Load(RowLanes(), magic), alpha, d_beta, first, size);
+      FetchPiece(u, first + size);
+      FetchPiece(d_beta, first + size);
+      FetchPiece(alpha, first + size);
       if (is_whole_) {
         MakeMeans<false>(size);
       } else {
@@ -335,6 +338,16 @@ class GroupBackward {
   static constexpr Index kParts = 6;
   static constexpr Index kD = 1, kBehind = 2, kBehindD = 3, kFrom = 4,
                          kFromM = 5;
+
+  // Fetches a piece before it is loaded: its rows lie further apart than
+  // hardware looks ahead.
+  HWY_INLINE void FetchPiece(const RowGroup<const Real>& rows, Index first) {
+    constexpr Index kLine = 64 / sizeof(Real);
+    const Index end = std::min(first + piece_, count_);
+    for (Index n = 0; n < rows.count; ++n) {
+      for (Index k = first; k < end; k += kLine) hwy::Prefetch(rows.row[n] + k);
+    }
+  }
 
   HWY_INLINE void Load(const RowGroup<const Real>& u, hn::Vec<RowLanes> magic,
                        const RowGroup<const Real>& alpha,
