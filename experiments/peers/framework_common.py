@@ -1,6 +1,7 @@
 """What decoding and training with PyTorch share: tensors of a cell, energies, and the
 choice between several ways to write the same thing."""
 
+import json
 import re
 import time
 from typing import Optional
@@ -18,6 +19,7 @@ WARM_UP_S = 0.5
 ROUNDS = 3
 # Ways that take seconds take two turns.
 ROUNDS_S = 5
+_chosen = {}  # ways, by cell
 
 
 # Where the tensors of all cells are.
@@ -83,10 +85,17 @@ def both(function):
     return (function, torch.jit.script(function))
 
 
-def fastest(ways, run):
-    """The way with which run(way) is fastest here: after warming up they take turns."""
-    if len(ways) == 1:
-        return ways[0]
+def fastest(ways, run, cell):
+    """The way with which run(way) is fastest here: after warming up they take turns. A cell
+    that is checked is prepared again for each of its draws, and keeps its way.
+    """
+    key = json.dumps([cell.axes, cell.options, len(cell.draws[0])], sort_keys=True)
+    if key not in _chosen:
+        _chosen[key] = ways[0] if len(ways) == 1 else _fastest(ways, run)
+    return _chosen[key]
+
+
+def _fastest(ways, run):
     for way in ways:
         start = time.perf_counter()
         for _ in range(WARM_UPS):

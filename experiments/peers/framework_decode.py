@@ -167,7 +167,7 @@ class Decoding:
             else:
                 self.decode = self.soft
                 ways = SOFT_OF_ONE if is_one else SOFT
-        self.way = fastest(ways, self.run_first)
+        self.way = fastest(ways, self.run_first, cell)
 
     def run_first(self, way):
         self.way = way

@@ -123,7 +123,7 @@ class Training:
         self.is_additive = axes["energy"] == "additive"
         self.draws = [self.tensors_of(draw) for draw in cell.draws]
         self.run = self.gradient if self.with_gradient else self.expect
-        self.way = fastest(self.ways(), self.run_first)
+        self.way = fastest(self.ways(), self.run_first, cell)
 
     def ways(self):
         if self.mechanism == "matcha":

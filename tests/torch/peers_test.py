@@ -113,9 +113,20 @@ class Devices(unittest.TestCase):
     def test_the_fastest_way_is_chosen_by_what_the_device_has_done(self):
         happened = []
         with mock.patch.object(framework_common, "wait", lambda: happened.append("wait")):
-            framework_common.fastest("ab", happened.append)
+            framework_common.fastest("ab", happened.append,
+                                     types.SimpleNamespace(axes={}, options={}, draws=["d"]))
         self.assertEqual(set(happened[1::2]), {"wait"})
         self.assertEqual(set(happened[::2]), {"a", "b"})
+
+    def test_a_cell_that_is_prepared_again_keeps_its_way(self):
+        tried = []
+        for threads in (2, 3):
+            cell = types.SimpleNamespace(axes={"threads": threads}, options={}, draws=["d"])
+            tried.clear()
+            way = framework_common.fastest("ab", tried.append, cell)
+            self.assertEqual(set(tried), {"a", "b"})
+            again = framework_common.fastest("ba", self.fail, cell)
+            self.assertEqual(again, way)
 
     @needs.program
     def test_a_device_that_is_not_there_is_refused_in_one_line(self):
