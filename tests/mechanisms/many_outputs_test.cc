@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -22,6 +21,7 @@ namespace {
 using Wide = long double;
 using WideRow = std::vector<Wide>;
 using WideTable = std::vector<WideRow>;
+using Sizes = std::vector<std::size_t>;
 
 constexpr Wide kUnit = std::numeric_limits<float>::epsilon() / 2;
 
@@ -239,12 +239,12 @@ TEST(ManyOutputs, AnyTablesErrAsOneOutputDoes) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
   const auto one_of = [&](const auto& values) {
-    return *(std::begin(values) + generator() % std::size(values));
+    return values[generator() % values.size()];
   };
   for (const Form& form : Forms()) {
     // At and beside what blocks of rows and of entries hold.
-    const std::size_t U = one_of(std::vector{1, 7, 8, 9, 33, 64, 257, 2000});
-    const std::size_t T = one_of(std::vector{1, 2, 7, 8, 9, 16, 31, 48});
+    const std::size_t U = one_of(Sizes{1, 7, 8, 9, 33, 64, 257, 2000});
+    const std::size_t T = one_of(Sizes{1, 2, 7, 8, 9, 16, 31, 48});
     const double bias = one_of(std::vector{-7.0, -2.7, 0.0, 3.0});
     const double scale = one_of(std::vector{0.0, 1.0, 10.0});
     const std::size_t kind = generator() % 4, of_d = generator() % 3;
