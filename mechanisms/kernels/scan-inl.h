@@ -364,9 +364,8 @@ struct RowTile {
 // What the scans in both directions share: which lane has which row, and where.
 // A turn is a row in the order of the scan, which backwards is from the last.
 // The class Pass has
-//   Stride(n) of each of its Arrays arrays, and Data(n), null where it is in
-//   the
-//     cache or not there,
+//   Stride(n) of each of its Arrays arrays,
+//   Data(n) of those whose lines FetchAhead is to fetch, else null,
 //   TakeBlock<All>(), which takes entries from j_ on of the row of each lane,
 //     and stores rows whose bit is in active_, all where All,
 //   Finish(row, passed), which takes the entries that fill no block,
@@ -538,9 +537,10 @@ class Wave {
     }
     return true;
   }
+
   // Fetches a line of each array for some of the lanes, in turns: what the lane
   // takes later, of its next row where this one ends. There are more places in
-  // memory than hardware looks ahead at. Short rows are in the cache.
+  // memory than hardware looks ahead at.
   HWY_INLINE void FetchAhead() {
     constexpr Index kLine = 64 / sizeof(Real), kAhead = 8 * kLine;
     constexpr Index kLanesOfBlock = kRows * kEntries / kLine;

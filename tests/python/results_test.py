@@ -35,6 +35,11 @@ def committed(name):
     return os.path.join(RESULTS, name)
 
 
+def paths_of_results():
+    return [path for path in glob.glob(committed("**/*.json"), recursive=True)
+            if os.sep + "schema" + os.sep not in path]
+
+
 def numbers_and_texts(value):
     """All scalars in a document, but for null and what it says of its kind and context."""
     if isinstance(value, dict):
@@ -80,8 +85,7 @@ class LoadTest(unittest.TestCase):
 
 class Committed(LoadTest):
     def test_every_committed_result_is_a_flat_frame(self):
-        paths = [path for path in glob.glob(committed("**/*.json"), recursive=True)
-                 if os.sep + "schema" + os.sep not in path]
+        paths = paths_of_results()
         self.assertGreater(len(paths), 40)
         for path in paths:
             with self.subTest(path):
@@ -90,6 +94,14 @@ class Committed(LoadTest):
                 self.assert_flat(frame)
                 self.assertEqual(set(frame["path"]), {path})
                 self.assertEqual(frame.attrs["path"], path)
+
+    def test_no_committed_result_is_invalid(self):
+        frames = {path: attnbench.load(path) for path in paths_of_results()}
+        self.assertGreater(sum(frame.attrs.get("valid") is True for frame in frames.values()),
+                           30)
+        invalid = {path: frame.attrs["context"]["invalid_reasons"]
+                   for path, frame in frames.items() if frame.attrs.get("valid") is False}
+        self.assertEqual(invalid, {})
 
     def test_the_tables_of_a_kind_hold_all_that_is_in_it(self):
         for kind, name in OF_KIND.items():
