@@ -7,7 +7,7 @@
 // Lanes are f64 whatever the precision of the arrays: the rounding of 1 - p in
 // f32 would take the same share of the mass at every entry of a long memory.
 //
-// Rejected: a prefix over the lanes of one row, which takes longer; 16 rows;
+// Rejected: a prefix over the lanes of one row, and 16 rows, which take longer;
 // lanes over sequences, whose rows meet in the same lines of the cache at
 // lengths that are powers of two.
 // clang-format off
@@ -20,6 +20,8 @@
 // clang-format on
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -30,15 +32,15 @@ HWY_BEFORE_NAMESPACE();
 namespace attnbench::HWY_NAMESPACE {
 namespace {
 
-// 1 - p. `complement`, if there is one, has it for a p so near to 1 that 1 - p
-// would be nothing but the rounding of p.
+// 1 - p; of p above a half it is in `complement`, if there is one, as the
+// difference would be mostly the rounding of p.
 template <class D>
-HWY_INLINE hn::Vec<D> Passed(D d, hn::Vec<D> p) {
+HWY_INLINE hn::Vec<D> NotP(D d, hn::Vec<D> p) {
   return hn::Sub(hn::Set(d, 1.0), p);
 }
 template <class D>
-HWY_INLINE hn::Vec<D> Passed(D d, hn::Vec<D> p, hn::Vec<D> complement) {
-  return hn::IfThenElse(hn::Le(p, hn::Set(d, 0.5)), Passed(d, p), complement);
+HWY_INLINE hn::Vec<D> NotP(D d, hn::Vec<D> p, hn::Vec<D> complement) {
+  return hn::IfThenElse(hn::Le(p, hn::Set(d, 0.5)), NotP(d, p), complement);
 }
 
 // Less mass than this rounds to 0 in Real, whatever p is, and goes no further.
@@ -51,7 +53,8 @@ HWY_INLINE hn::Vec<D> Kept(D d, hn::Vec<D> mass) {
   return hn::IfThenZeroElse(hn::Le(mass, hn::Set(d, kVanished<Real>)), mass);
 }
 
-// What passes entries is rounded to nothing only behind each kEntries-th.
+// The entries of a block. What passes on is dropped, where it vanishes, only at
+// the end of one.
 constexpr Index kEntries = 4;
 
 // The scans take one entry of one row by these, whether rows are lanes or one
@@ -84,17 +87,17 @@ struct RowTable {
   }
 };
 
-// What the scan of one row takes of so many entries at a time, beside the
-// recurrence itself, goes by vectors.
-constexpr Index kChunk = 32;
-// g++ takes it for possible that an index is kChunk.
-constexpr Index kRoom = kChunk + 8;
+// A row alone is loaded and stored so many entries at a time by vectors; only
+// its recurrence goes entry by entry.
+constexpr Index kStretch = 32;
+// g++ takes it for possible that an index is kStretch.
+constexpr Index kRoom = kStretch + 8;
 
 template <class D, class Real>
 HWY_INLINE hn::Vec<D> LoadNotP(D d, hn::Vec<D> p, const Real* complement,
                                Index j, Index count) {
-  if (complement == nullptr) return Passed(d, p);
-  return Passed(d, p, LoadDoubles(d, complement + j, count));
+  if (complement == nullptr) return NotP(d, p);
+  return NotP(d, p, LoadDoubles(d, complement + j, count));
 }
 
 // Where the entries of x that are not 0 begin and end, in whole vectors.
@@ -135,7 +138,7 @@ struct SelectArrays {
     auto on = hn::Set(one, passed);
     for (Index size = 0; j < end; j += size) {
       if (j >= last && hn::GetLane(on) == 0) return FillZeros(i, j, end);
-      size = std::min(kChunk - j % kEntries, end - j);
+      size = std::min(kStretch - j % kEntries, end - j);
       HWY_ALIGN double of_p[kRoom], not_p[kRoom], from[kRoom], q[kRoom];
       for (Index k = 0; k < size; k += lanes) {
         const auto p0 = LoadDoubles(d, p.Row(i) + j + k, size - k);
@@ -187,7 +190,7 @@ struct SelectGradientArrays {
     const Index lanes = LanesOf(d);
     auto after = hn::Set(one, dq);
     for (Index size = 0; end > begin; end -= size) {
-      size = std::min(kChunk, end - begin);
+      size = std::min(kStretch, end - begin);
       const Index j = end - size;
       HWY_ALIGN double of_p[kRoom], not_p[kRoom], g[kRoom], gain[kRoom];
       for (Index k = 0; k < size; k += lanes) {
@@ -364,8 +367,6 @@ struct RowTile {
 // What the scans in both directions share: which lane has which row, and where.
 // A turn is a row in the order of the scan, which backwards is from the last.
 // The class Pass has
-//   Stride(n) of each of its Arrays arrays,
-//   Data(n) of those whose lines FetchAhead is to fetch, else null,
 //   TakeBlock<All>(), which takes entries from j_ on of the row of each lane,
 //     and stores rows whose bit is in active_, all where All,
 //   Finish(row, passed), which takes the entries that fill no block,
@@ -380,12 +381,13 @@ class Wave {
   using NV = typename T::NV;
   static constexpr int kLanes = T::kLanes;
   static constexpr int kRows = std::max(8, T::kRows);
+  using Tables = std::array<RowTable<const Real>, Arrays>;
 
  public:
   // `start` is where the first turn starts; it is replaced by that of the turn
-  // behind the last.
-  Wave(Index rows, Index count, double* start)
-      : rows_(rows), count_(count), start_(start) {}
+  // behind the last. Of tables without data no lane has a place to fetch from.
+  Wave(Index rows, Index count, double* start, const Tables& tables)
+      : rows_(rows), count_(count), start_(start), tables_(tables) {}
 
   // Whether rows are long enough for each lane to begin its next one when it
   // has ended the one before, and as many as repay the lanes without any.
@@ -448,14 +450,13 @@ class Wave {
   // Calls take(given, c0, c1, c2, c3) with the complement, transposed, of a
   // block of p0 to p3, where one of them needs it; `at` are the places of rows.
   template <class Take>
-  static HWY_INLINE void WithComplement(const Real* complement, const Index* at,
-                                        NV p0, NV p1, NV p2, NV p3,
-                                        const Take& take) {
+  HWY_INLINE void WithComplement(const Real* complement, const Index* at, NV p0,
+                                 NV p1, NV p2, NV p3, const Take& take) const {
     if (complement == nullptr || HWY_LIKELY(!T::AnyAboveHalf(p0, p1, p2, p3))) {
       return take(std::false_type(), p0, p1, p2, p3);
     }
     NV c0, c1, c2, c3;
-    T::Load(complement, at, c0, c1, c2, c3);
+    T::Load(complement + j_, at, c0, c1, c2, c3);
     T::Transpose(c0, c1, c2, c3);
     take(std::true_type(), c0, c1, c2, c3);
   }
@@ -465,10 +466,11 @@ class Wave {
   Index at_[Arrays][kRows];
   Index at_start_[kRows];
   Index j_ = 0;
-  HWY_ALIGN double passed_[kRows] = {};  // reaches the block of lane r
+  HWY_ALIGN double passed_[kRows] = {};  // what reaches its block; backwards dq
   unsigned active_ = 0;
   const Index rows_, count_;
   double* const start_;
+  const Tables tables_;
 
  private:
   // A load waits for a store right before it to the same address modulo 4 KiB,
@@ -485,8 +487,8 @@ class Wave {
   void Place(int r, Index turn, Index block) {
     const Index position =
         Forward ? block * kEntries : count_ - (block + 1) * kEntries;
-    for (int n = 0; n < Arrays; ++n) {
-      at_[n][r] = Row(turn) * self().Stride(n) + position - j_;
+    for (std::size_t n = 0; n < Arrays; ++n) {
+      at_[n][r] = Row(turn) * tables_[n].stride + position - j_;
     }
     at_start_[r] = position - j_;
   }
@@ -511,8 +513,8 @@ class Wave {
     hn::Store(hn::IfThenZeroElse(is_r, hn::Load(d, passed)), d, passed);
   }
 
-  // Takes so many blocks of each lane. Returns false as soon as nothing is left
-  // of any, nor starts from `end` on.
+  // Takes so many blocks of each lane. Returns false as soon as no lane has
+  // mass left and nothing starts from `end` on.
   bool TakeBlocks(Index blocks, int hands_on, Index end) {
     const bool all = active_ == (1U << kRows) - 1 && hands_on == kRows - 1;
     return all ? TakeBlocksOf<true>(blocks, hands_on, end)
@@ -524,7 +526,8 @@ class Wave {
     for (; blocks > 0; --blocks) {
       FetchAhead();
       self().template TakeBlock<All>();
-      // The last turn and, until it has begun, the last lane's.
+      // The lane of the last row hands on, and the last lane while it still has
+      // a row of the group before.
       HandOn<All>(hands_on);
       if (!All && hands_on != kRows - 1) HandOn<All>(kRows - 1);
       j_ += Forward ? kEntries : -kEntries;
@@ -538,23 +541,24 @@ class Wave {
     return true;
   }
 
-  // Fetches a line of each array for some of the lanes, in turns: what the lane
-  // takes later, of its next row where this one ends. There are more places in
-  // memory than hardware looks ahead at.
+  // Fetches what a lane takes kAhead entries later, of its next row where this
+  // one ends: rows are more streams than hardware follows. A line has several
+  // blocks, so each block fetches for a part of the lanes. What is outside of
+  // an array is an address, not a pointer.
   HWY_INLINE void FetchAhead() {
     constexpr Index kLine = 64 / sizeof(Real), kAhead = 8 * kLine;
-    constexpr Index kLanesOfBlock = kRows * kEntries / kLine;
-    const Index first =
-        (j_ / kEntries & (kLine / kEntries - 1)) * kLanesOfBlock;
-    for (Index r = first; r < first + kLanesOfBlock; ++r) {
-      const Index column = at_start_[r] + j_ + (Forward ? kAhead : -kAhead);
+    constexpr Index kBlocks = kLine / kEntries, kSign = Forward ? 1 : -1;
+    for (Index r = j_ / kEntries & (kBlocks - 1); r < kRows; r += kBlocks) {
+      const Index column = at_start_[r] + j_ + kSign * kAhead;
       const bool is_next = column < 0 || column >= count_;
-      for (int n = 0; n < Arrays; ++n) {
-        const Real* const data = self().Data(n);
+      for (std::size_t n = 0; n < Arrays; ++n) {
+        const auto [data, stride] = tables_[n];
         if (data == nullptr) continue;
-        const Index ahead =
-            kAhead + (is_next ? kRows * self().Stride(n) - count_ : 0);
-        hwy::Prefetch(data + at_[n][r] + j_ + (Forward ? ahead : -ahead));
+        const Index ahead = kAhead + (is_next ? kRows * stride - count_ : 0);
+        const Index entry = at_[n][r] + j_ + kSign * ahead;
+        hwy::Prefetch(reinterpret_cast<const Real*>(
+            reinterpret_cast<std::uintptr_t>(data) +
+            static_cast<std::uintptr_t>(entry) * sizeof(Real)));
       }
     }
   }
@@ -618,20 +622,15 @@ class SelectWave : public Wave<Real, SelectWave<Real>, true, 4> {
 
  public:
   explicit SelectWave(const SelectArrays<Real>& arrays)
-      : Base(arrays.rows, arrays.count, arrays.start), arrays_(arrays) {}
+      : Base(arrays.rows, arrays.count, arrays.start,
+             {{{arrays.p.data, arrays.p.stride},
+               {nullptr, arrays.complement.stride},
+               {arrays.alpha.data, arrays.alpha.stride},
+               {arrays.arrived.data, arrays.arrived.stride}}}),
+        arrays_(arrays) {}
 
  private:
   enum Array { kP, kComplement, kAlpha, kArrived };
-  Index Stride(int n) const {
-    const Index strides[] = {arrays_.p.stride, arrays_.complement.stride,
-                             arrays_.alpha.stride, arrays_.arrived.stride};
-    return strides[n];
-  }
-  const Real* Data(int n) const {
-    const Real* const data[] = {arrays_.p.data, nullptr, arrays_.alpha.data,
-                                arrays_.arrived.data};
-    return data[n];
-  }
   void Finish(Index row, double passed) const {
     const Index end = arrays_.count;
     arrays_.Make(row, end / kEntries * kEntries, end, end, passed);
@@ -663,9 +662,8 @@ class SelectWave : public Wave<Real, SelectWave<Real>, true, 4> {
       TakeEntries<r, false>(given, handed, start, t0, t1, t2, t3, c0, c1, c2,
                             c3, q0, q1, q2, q3, least);
     };
-    const Real* const complement = arrays_.complement.data;
-    Base::WithComplement(complement == nullptr ? nullptr : complement + j,
-                         this->at_[kComplement] + r, p0, p1, p2, p3, take);
+    this->WithComplement(arrays_.complement.data, this->at_[kComplement] + r,
+                         p0, p1, p2, p3, take);
     NV n0, n1, n2, n3, a0, a1, a2, a3;
     if (HWY_UNLIKELY(
             kIsSingle &&
@@ -721,9 +719,9 @@ class SelectWave : public Wave<Real, SelectWave<Real>, true, 4> {
                             V& least) {
     const D d;
     const auto p = T::template Widened<Upper>(t);
-    auto not_p = Passed(d, p);
+    auto not_p = NotP(d, p);
     if constexpr (Given::value) {
-      not_p = Passed(d, p, T::template Widened<Upper>(c));
+      not_p = NotP(d, p, T::template Widened<Upper>(c));
     }
     q = Arrive(d, Base::template Above<Row>(handed, start), not_p, passed);
     const auto alpha = hn::Mul(p, q);
@@ -731,8 +729,8 @@ class SelectWave : public Wave<Real, SelectWave<Real>, true, 4> {
     least = hn::Min(alpha, least);
   }
 
-  // Whether alpha or what passes on, of the rows from First on, is denormal or
-  // may have to vanish, not 0 for want of q.
+  // Whether any alpha or mass that passes on, of the rows from First on, is
+  // below the normal numbers although mass arrived: q is not 0.
   template <int First>
   HWY_INLINE bool AnySmall(const double* handed, V q0, V q1, V q2, V q3,
                            V upper0, V upper1, V upper2, V upper3) {
@@ -811,22 +809,17 @@ class SelectGradientWave
 
  public:
   explicit SelectGradientWave(const SelectGradientArrays<Real>& arrays)
-      : Base(arrays.rows, arrays.count, arrays.d_start), arrays_(arrays) {}
+      : Base(arrays.rows, arrays.count, arrays.d_start,
+             {{{arrays.p.data, arrays.p.stride},
+               {nullptr, arrays.complement.stride},
+               {arrays.arrived.data, arrays.arrived.stride},
+               {arrays.d_alpha.data, arrays.d_alpha.stride},
+               {arrays.d_p.data, arrays.d_p.stride}}}),
+        arrays_(arrays) {}
 
  private:
   // The complement and d_more have the same stride.
   enum Array { kP, kContiguous, kArrived, kDAlpha, kDP };
-  Index Stride(int n) const {
-    const Index strides[] = {arrays_.p.stride, arrays_.complement.stride,
-                             arrays_.arrived.stride, arrays_.d_alpha.stride,
-                             arrays_.d_p.stride};
-    return strides[n];
-  }
-  const Real* Data(int n) const {
-    const Real* const data[] = {arrays_.p.data, nullptr, arrays_.arrived.data,
-                                arrays_.d_alpha.data, arrays_.d_p.data};
-    return data[n];
-  }
   void Finish(Index row, double dq) const {
     arrays_.Make(row, 0, arrays_.count % kEntries, dq);
   }
@@ -857,9 +850,8 @@ class SelectGradientWave
       TakeEntries<r, false>(given, handed, start, t0, t1, t2, t3, c0, c1, c2,
                             c3, g0, g1, g2, g3, m0, m1, m2, m3);
     };
-    const Real* const complement = arrays_.complement.data;
-    Base::WithComplement(complement == nullptr ? nullptr : complement + j,
-                         this->at_[kContiguous] + r, p0, p1, p2, p3, take);
+    this->WithComplement(arrays_.complement.data, this->at_[kContiguous] + r,
+                         p0, p1, p2, p3, take);
     NV q0, q1, q2, q3;
     T::Load(arrays_.arrived.data + j, this->at_[kArrived] + r, q0, q1, q2, q3);
     T::Transpose(q0, q1, q2, q3);
@@ -915,9 +907,9 @@ class SelectGradientWave
                             const double* start, NV t, NV c, V& dq, V& more) {
     const D d;
     const auto p = T::template Widened<Upper>(t);
-    auto not_p = Passed(d, p);
+    auto not_p = NotP(d, p);
     if constexpr (Given::value) {
-      not_p = Passed(d, p, T::template Widened<Upper>(c));
+      not_p = NotP(d, p, T::template Widened<Upper>(c));
     }
     const auto g = hn::Add(more, Base::template Above<Row>(handed, start));
     more = Return(d, g, p, not_p, dq);

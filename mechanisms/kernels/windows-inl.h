@@ -31,9 +31,9 @@ using RowLanesOf = hn::Rebind<Real, RowLanes>;
 constexpr Index kRowLanes = kMaxLanes<RowLanes>;
 static_assert(kRowLanes <= 8, "WindowsBackwardScratch counts eight");
 
-// The entries that lie in a block of 128 bits, within which lanes move fast.
+// A step: the entries that lie in 128 bits, within which lanes move fast.
 template <class Real>
-constexpr Index kBlockEntries = 16 / sizeof(Real);
+constexpr Index kStep = 16 / sizeof(Real);
 
 // The pointers of a group of rows. Lanes without a row repeat the last one.
 template <class Real>
@@ -48,10 +48,10 @@ struct RowGroup {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-// Block b of the vector comes from entry k of rows[b kBlockEntries].
+// Block b, of 128 bits, of the vector comes from entry k of rows[b kStep].
 template <class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadBlocks(D d, const Real* const* rows, Index k) {
-  if constexpr (kMaxLanes<D> <= kBlockEntries<Real>) {
+  if constexpr (kMaxLanes<D> <= kStep<Real>) {
     return hn::LoadU(d, rows[0] + k);
   } else {
     const hn::Half<D> half;
@@ -64,7 +64,7 @@ HWY_INLINE hn::Vec<D> LoadBlocks(D d, const Real* const* rows, Index k) {
 template <class D, class Real = hn::TFromD<D>>
 HWY_INLINE void StoreBlocks(D d, hn::Vec<D> v, Real* const* rows, Index count,
                             Index k) {
-  if constexpr (kMaxLanes<D> <= kBlockEntries<Real>) {
+  if constexpr (kMaxLanes<D> <= kStep<Real>) {
     if (count <= 0) return;
     hn::StoreU(v, d, rows[0] + k);
   } else {
@@ -76,12 +76,11 @@ HWY_INLINE void StoreBlocks(D d, hn::Vec<D> v, Real* const* rows, Index count,
 }
 
 // Calls use(k, v, w) with entries k and k + 1 of all rows at `at`, for the even
-// k of a block.
+// k of a step.
 template <class Real, class Use>
-HWY_INLINE void LoadBlock(const Real* const* rows, Index at, const Use& use) {
-  constexpr Index kStep = kBlockEntries<Real>;
+HWY_INLINE void LoadStep(const Real* const* rows, Index at, const Use& use) {
   const RowLanesOf<Real> d;
-  if constexpr (kStep == 2) {
+  if constexpr (kStep<Real> == 2) {
     auto v0 = LoadBlocks(d, rows, at), v1 = LoadBlocks(d, rows + 1, at);
     TransposeBlocks(d, v0, v1);
     use(0, v0, v1);
@@ -102,13 +101,12 @@ HWY_INLINE void LoadBlock(const Real* const* rows, Index at, const Use& use) {
   }
 }
 
-// Stores a block of entries; column(k) gives entry k of all rows.
+// Stores a step of entries; column(k) gives entry k of all rows.
 template <class Real, class Column>
-HWY_INLINE void StoreBlock(const Column& column, Real* const* rows, Index count,
-                           Index at) {
-  constexpr Index kStep = kBlockEntries<Real>;
+HWY_INLINE void StoreStep(const Column& column, Real* const* rows, Index count,
+                          Index at) {
   const RowLanesOf<Real> d;
-  if constexpr (kStep == 2) {
+  if constexpr (kStep<Real> == 2) {
     auto v0 = column(0), v1 = column(1);
     TransposeBlocks(d, v0, v1);
     StoreBlocks(d, v0, rows, count, at);
@@ -132,71 +130,68 @@ HWY_INLINE void StoreBlock(const Column& column, Real* const* rows, Index count,
 
 #else  // There is one lane, which nothing moves in.
 template <class Real, class Use>
-HWY_INLINE void LoadBlock(const Real* const* rows, Index at, const Use& use) {
+HWY_INLINE void LoadStep(const Real* const* rows, Index at, const Use& use) {
   const RowLanesOf<Real> d;
-  for (Index k = 0; k < kBlockEntries<Real>; k += 2) {
+  for (Index k = 0; k < kStep<Real>; k += 2) {
     use(k, hn::LoadU(d, rows[0] + at + k), hn::LoadU(d, rows[0] + at + k + 1));
   }
 }
 template <class Real, class Column>
-HWY_INLINE void StoreBlock(const Column& column, Real* const* rows,
-                           Index /*count*/, Index at) {
+HWY_INLINE void StoreStep(const Column& column, Real* const* rows,
+                          Index /*count*/, Index at) {
   const RowLanesOf<Real> d;
-  for (Index k = 0; k < kBlockEntries<Real>; ++k) {
+  for (Index k = 0; k < kStep<Real>; ++k) {
     Real* const to = rows[0] + at + k;
     hn::StoreU(column(k), d, to);
   }
 }
 #endif
 
-// Copies of the last entries of a group's rows, a block with zeros after them.
+// Copies of the last entries of a group's rows, a step with zeros after them.
 template <class Real>
-struct LastBlock {
-  static constexpr Index kStep = kBlockEntries<Real>;
+struct LastStep {
   template <class From>
-  LastBlock(const RowGroup<From>& from, Index at, Index entries) {
+  LastStep(const RowGroup<From>& from, Index at, Index entries) {
     for (Index n = 0; n < kRowLanes; ++n) {
-      std::copy_n(from.row[n] + at, entries, block[n]);
-      row[n] = block[n];
+      std::copy_n(from.row[n] + at, entries, step[n]);
+      row[n] = step[n];
     }
   }
-  Real block[kRowLanes][kStep] = {};
+  Real step[kRowLanes][kStep<Real>] = {};
   Real* row[kRowLanes];
 };
 
 // Calls use(k, v, w) for the even k from 0 on, with entries first + k and the
-// next of all rows, to the end of the block of the last of `count` entries.
+// next of all rows, to the end of the step of the last of `count` entries.
 template <class Real, class Use>
 HWY_INLINE void LoadColumns(const RowGroup<const Real>& rows, Index first,
                             Index count, const Use& use) {
-  constexpr Index kStep = kBlockEntries<Real>;
   Index k = 0;
   const auto from_k = [&](Index n, auto v, auto w)
                           HWY_ATTR { use(k + n, v, w); };
-  for (; k + kStep <= count; k += kStep) {
-    LoadBlock(rows.row, first + k, from_k);
+  for (; k + kStep<Real> <= count; k += kStep<Real>) {
+    LoadStep(rows.row, first + k, from_k);
   }
   if (k == count) return;
-  const LastBlock<Real> last(rows, first + k, count - k);
-  LoadBlock<Real>(last.row, 0, from_k);
+  const LastStep<Real> last(rows, first + k, count - k);
+  LoadStep<Real>(last.row, 0, from_k);
 }
 
 // Stores `count` entries of the rows from `first` on; column(k) gives
-// entry first + k of all rows, with k up to the end of the last block.
+// entry first + k of all rows, with k up to the end of the last step.
 template <class Real, class Column>
 HWY_INLINE void StoreColumns(const Column& column, Index first, Index count,
                              const RowGroup<Real>& rows) {
-  constexpr Index kStep = kBlockEntries<Real>;
   Index k = 0;
   const auto from_k = [&](Index n) HWY_ATTR { return column(k + n); };
-  for (; k + kStep <= count; k += kStep) {
-    StoreBlock(from_k, rows.row, rows.count, first + k);
+  for (; k + kStep<Real> <= count; k += kStep<Real>) {
+    StoreStep(from_k, rows.row, rows.count, first + k);
   }
   if (k == count) return;
-  LastBlock<Real> last(rows, first + k, count - k);
-  StoreBlock(from_k, last.row, rows.count, 0);
+  LastStep<Real> last(rows, first + k, count - k);
+  StoreStep(from_k, last.row, rows.count, 0);
   for (Index n = 0; n < rows.count; ++n) {
-    std::copy_n(last.block[n], count - k, rows.row[n] + first + k);
+    std::copy_n(last.step[n], count - k, rows.row[n] + first + k);
   }
 }
 
@@ -265,7 +260,7 @@ HWY_INLINE hn::Vec<RowLanes> ExpScaledBy(hn::Vec<RowLanes> x,
 }
 
 // How many entries are taken at a time, of windows narrower than the memory:
-// whole blocks of `width` and, if that takes no more than 64, of LoadBlock.
+// whole blocks of `width` and, if that takes no more than 64, whole steps.
 constexpr Index PieceOf(Index width) {
   Index piece = width;
   while (piece < 32 || (piece % 4 != 0 && piece < 64)) piece += width;
@@ -330,7 +325,7 @@ class GroupBackward {
   }
 
  private:
-  static constexpr Index kRest = 4;  // LoadColumns writes whole blocks
+  static constexpr Index kRest = 4;  // LoadColumns writes whole steps
   // What is kept of a piece and of the block before it, each `part_` numbers
   // behind the other: e, which d_u replaces; d; sums of e and of e d over what
   // lies behind an entry in its block; and sums from an entry on of the weights

@@ -53,7 +53,7 @@ struct Inputs {
   Index num_entries() const { return scores.size(3); }
 };
 
-// Everything at sequence n of a call.
+// Views, checks and gradients of the sequences of a call, on its threads.
 template <class Real>
 class Call {
  public:
