@@ -31,6 +31,12 @@ from framework_portable import of_emma, of_fairseq
 from framework_training import adaptive, chunkwise, selection
 
 
+def cell_of(axes, outputs):
+    """A cell of one draw of one sequence, as far as its way is chosen by it."""
+    sequence = types.SimpleNamespace(outputs=outputs)
+    return types.SimpleNamespace(axes=axes, options={}, draws=[[sequence]])
+
+
 class Operators(unittest.TestCase):
     @needs.program
     def test_operators_and_closed_forms_give_the_numbers_of_the_mechanisms(self):
@@ -113,15 +119,14 @@ class Devices(unittest.TestCase):
     def test_the_fastest_way_is_chosen_by_what_the_device_has_done(self):
         happened = []
         with mock.patch.object(framework_common, "wait", lambda: happened.append("wait")):
-            framework_common.fastest("ab", happened.append,
-                                     types.SimpleNamespace(axes={}, options={}, draws=["d"]))
+            framework_common.fastest("ab", happened.append, cell_of({}, 3))
         self.assertEqual(set(happened[1::2]), {"wait"})
         self.assertEqual(set(happened[::2]), {"a", "b"})
 
-    def test_a_cell_that_is_prepared_again_keeps_its_way(self):
+    def test_a_cell_that_is_prepared_again_keeps_its_way_unless_it_has_other_outputs(self):
         tried = []
-        for threads in (2, 3):
-            cell = types.SimpleNamespace(axes={"threads": threads}, options={}, draws=["d"])
+        for threads, outputs in ((2, 1), (3, 1), (3, 64)):
+            cell = cell_of({"threads": threads}, outputs)
             tried.clear()
             way = framework_common.fastest("ab", tried.append, cell)
             self.assertEqual(set(tried), {"a", "b"})
