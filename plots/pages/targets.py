@@ -96,7 +96,7 @@ def count_line(found):
     """
     judged = [(said, span) for said, span in found if said != NONE]
     kinds = [said for said, _ in judged]
-    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in VERDICTS)
+    counts = ", ".join(f"{n} {kind}" for kind in VERDICTS if (n := kinds.count(kind)))
     # A span of one number, as of bytes, is no interval.
     by_chance = sum(span.low < span.high < math.inf for _, span in judged)
     return (
@@ -131,7 +131,9 @@ def context_line(results):
         f"The program before: commit {context['older'][:10]}. "
         for context in contexts if "older" in context
     )
-    return markdown.text(f"Framework: {framework}. {older}{words.context_text(context)}")
+    warnings = sum(len(context["warnings"]) for context in contexts)
+    return markdown.text(f"Framework: {framework}. {older}{words.run_text(context)} "
+                         f"The {len(contexts)} results carry {warnings} warnings.")
 
 
 def parts(document):
