@@ -32,8 +32,8 @@ namespace attnbench {
 //   attention|; a scalar (g, r) sums over all pairs: sqrt(U T) times that.
 //
 // All of them by the reference. The largest errors seen were a fifth of the
-// bound. The smallest normal number passes whatever the scale: below it
-// precision is lost. A first factor of 1/2 or more could tell nothing: that
+// bound. T times the smallest normal number pass whatever the scale: an element
+// may be the sum of so many terms, each with less than it lost. A first factor of 1/2 or more could tell nothing: that
 // throws std::runtime_error. Variants that need not agree (description.h) have
 // their error recorded, without a bound, and pass whatever it is.
 //
