@@ -45,9 +45,8 @@ while (($#)); do
       shift
       ;;
     --before)
-      [[ -e ${2-} ]] || usage_error "--before wants a program or a build folder"
-      [[ -f $2 || -e $2/build.ninja ]] ||
-        usage_error "--before: $2 is no build folder: it has no build.ninja"
+      [[ -f ${2-} || -e ${2-}/build.ninja ]] ||
+        usage_error "--before wants a program, or a build folder (with build.ninja)"
       before=$(realpath -- "$2")
       shift
       ;;

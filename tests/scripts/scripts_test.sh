@@ -56,7 +56,7 @@ expect 2 "unknown step 'format tidy'" "$root/scripts/check.sh" 'format tidy'
 expect 2 '-o wants a folder' "$root/scripts/reproduce.sh" -o
 expect 2 '--eigen wants a folder' "$root/scripts/reproduce.sh" --eigen
 expect 2 "unknown build 'LTO'; allowed: multi-config lto avx512" "$root/scripts/builds.sh" LTO
-expect 2 'no build folder: it has no build.ninja' "$root/scripts/peers.sh" --before "$root/docs"
+expect 2 '--before wants a program, or a build folder' "$root/scripts/peers.sh" --before "$root/docs"
 expect 2 'takes no arguments' "$root/.ci/run" --fast
 
 make_bare_machine

@@ -16,7 +16,7 @@ class InFolder(unittest.TestCase):
         self.addCleanup(changed.stop)
 
     def new_folder(self):
-        # Random names end so too, now and then, and Markdown escapes it.
+        # Markdown escapes a final _, which random names have now and then.
         holder = tempfile.TemporaryDirectory(suffix="_")
         self.addCleanup(holder.cleanup)
         return holder.name
