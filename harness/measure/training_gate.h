@@ -33,9 +33,10 @@ namespace attnbench {
 //
 // All of them by the reference. The largest errors seen were a fifth of the
 // bound. T times the smallest normal number pass whatever the scale: an element
-// may be the sum of so many terms, each with less than it lost. A first factor of 1/2 or more could tell nothing: that
-// throws std::runtime_error. Variants that need not agree (description.h) have
-// their error recorded, without a bound, and pass whatever it is.
+// may be the sum of so many terms, each with less than it lost. A first factor
+// of 1/2 or more could tell nothing: that throws std::runtime_error. Variants
+// that need not agree (description.h) have their error recorded, without a
+// bound, and pass whatever it is.
 //
 // The first outputs of a draw are checked, for as many as 2^27 multiply-adds of
 // the reference serve: half of them for draw 0, the rest shared by the others,
