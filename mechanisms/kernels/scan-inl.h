@@ -556,6 +556,7 @@ class Wave {
         if (data == nullptr) continue;
         const Index ahead = kAhead + (is_next ? kRows * stride - count_ : 0);
         const Index entry = at_[n][r] + j_ + kSign * ahead;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): nothing is read there.
         hwy::Prefetch(reinterpret_cast<const Real*>(
             reinterpret_cast<std::uintptr_t>(data) +
             static_cast<std::uintptr_t>(entry) * sizeof(Real)));
