@@ -385,7 +385,8 @@ class Wave {
 
  public:
   // `start` is where the first turn starts; it is replaced by that of the turn
-  // behind the last. Of tables without data no lane has a place to fetch from.
+  // behind the last. A table without data is not fetched: it is not there, or
+  // was just made and is in the cache.
   Wave(Index rows, Index count, double* start, const Tables& tables)
       : rows_(rows), count_(count), start_(start), tables_(tables) {}
 

@@ -133,7 +133,7 @@ def context_line(results):
     )
     warnings = sum(len(context["warnings"]) for context in contexts)
     return markdown.text(f"Framework: {framework}. {older}{words.run_text(context)} "
-                         f"The {len(contexts)} results carry {warnings} warnings.")
+                         f"Warnings of all results: {warnings}.")
 
 
 def parts(document):

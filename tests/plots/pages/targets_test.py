@@ -153,9 +153,9 @@ class TargetsTest(TableTest):
         table = targets.table(ledger_of(*({**target, **one} for one in wanted)), [path])
         self.assertRegex(
             table, "^Framework: not measured. Commit 0123456789; An Invented Processor 3000 "
-            "@ 2.50GHz, AVX2; .* The 1 results carry 0 warnings. 8 rows have a target: 3 met, 1 met within 10 %, 1 missed, "
-            "1 open, 2 not measured. 5 of them have an interval, each about a 95 % one, so "
-            "about 0.25 false verdicts are to be expected, if ")
+            "@ 2.50GHz, AVX2; .* Warnings of all results: 0. 8 rows have a target: 3 met, "
+            "1 met within 10 %, 1 missed, 1 open, 2 not measured. 5 of them have an interval, "
+            "each about a 95 % one, so about 0.25 false verdicts are to be expected, if ")
 
     def test_one_round_gives_no_verdict_that_could_be_false(self):
         path = self.write("x.json", made_up.make_document(
