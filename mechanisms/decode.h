@@ -40,7 +40,7 @@ void DecodeWith(Decoder<Real>& decoder, const Config& config,
   decoder.Close();
   const Index dim = sequence.contexts.cols;
   const Index num_outputs = sequence.contexts.rows;
-  const bool all_at_once = config.schedule == "teacher_forced";
+  const bool all_at_once = config.schedule == Schedule::kTeacherForced;
   // Outputs that are made at once are one array, without padding.
   ATTN_CHECK(!all_at_once || sequence.contexts.row_stride == dim);
   ATTN_CHECK(!all_at_once || sequence.states.data == nullptr ||

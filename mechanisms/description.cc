@@ -50,7 +50,7 @@ bool SameInput(const InputSpec& a, const InputSpec& b) {
 
 }  // namespace
 
-Config DefaultConfig(const Description& description, const std::string& mode) {
+Config DefaultConfig(const Description& description, Mode mode) {
   Config config;
   config.mode = mode;
   for (const OptionSpec& option : description.options) {
@@ -69,12 +69,16 @@ const VariantSpec& VariantOf(const Description& description,
   return *found;
 }
 
-bool HasMode(const VariantSpec& variant, std::string_view mode) {
+bool HasMode(const Description& description, Mode mode) {
+  return Has(description.modes, mode);
+}
+
+bool HasMode(const VariantSpec& variant, Mode mode) {
   return variant.modes.empty() || Has(variant.modes, mode);
 }
 
 bool MustAgree(const Description& description, const Config& config) {
-  return config.mode == "decode" ||
+  return config.mode == Mode::kDecode ||
          !VariantOf(description, config).approximates;
 }
 

@@ -12,15 +12,15 @@
 namespace attnbench {
 
 // A config with every option at its default.
-Config DefaultConfig(const Description& description,
-                     const std::string& mode = "decode");
+Config DefaultConfig(const Description& description, Mode mode = Mode::kDecode);
 
 // The variant that the config names.
 const VariantSpec& VariantOf(const Description& description,
                              const Config& config);
 
-// Whether it exists in that mode of its mechanism.
-bool HasMode(const VariantSpec& variant, std::string_view mode);
+// Whether the mechanism has that mode, and whether a variant exists in it.
+bool HasMode(const Description& description, Mode mode);
+bool HasMode(const VariantSpec& variant, Mode mode);
 
 // Whether what runs under this config must give what `reference` gives.
 bool MustAgree(const Description& description, const Config& config);

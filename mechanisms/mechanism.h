@@ -63,6 +63,13 @@ enum class EnergyKind {
   kScaledBilinear,
 };
 
+// What runs: the test-time process, or in training its expectation, without or
+// with gradients.
+enum class Mode { kDecode, kExpect, kGradient };
+
+// How a decoder gets its states: one at a time, or all beforehand.
+enum class Schedule { kOnline, kTeacherForced };
+
 // MoChA's window without a left end (infinite lookback).
 inline constexpr Index kInfiniteWidth = std::numeric_limits<Index>::max();
 
@@ -116,7 +123,7 @@ struct VariantSpec {
   // published protocol), a result has no peak_memory_bytes.
   bool counts_memory = true;
   // The mechanism's modes in which it exists; empty: all of them.
-  std::vector<std::string> modes = {};
+  std::vector<Mode> modes = {};
   // Whether it is, in training, a published approximation, which need not agree
   // with `reference`. Every other variant must, and so must all in mode decode.
   bool approximates = false;
@@ -138,9 +145,9 @@ struct Description {
   std::string paper = {};  // citation with section or equation
   // The axes that it has of chunk_width, num_contexts, energy and end.
   std::vector<std::string> axes = {};
-  std::vector<std::string> modes = {};      // of decode, expect, gradient
-  std::vector<std::string> schedules = {};  // of online, teacher_forced
-  std::vector<VariantSpec> variants = {};   // "exact" first, with "reference"
+  std::vector<Mode> modes = {};
+  std::vector<Schedule> schedules = {};
+  std::vector<VariantSpec> variants = {};  // "exact" first, with "reference"
   std::vector<OptionSpec> options = {};
   std::vector<PublishedForm> forms = {};
   // Scores that can be given instead of states; one of each list is needed.
@@ -158,8 +165,8 @@ struct Config {
   Index num_contexts = 32;  // K >= 1
   EnergyKind energy = EnergyKind::kDot;
   EndPolicy end = EndPolicy::kAbsorb;
-  std::string mode = "decode";  // only Count and TrainBatch read it
-  std::string schedule = "online";
+  Mode mode = Mode::kDecode;  // only Count and TrainBatch read it
+  Schedule schedule = Schedule::kOnline;
   std::string variant = "exact";
   // Whether to give the weights over the memory entries, too. Off while timing.
   bool want_weights = false;

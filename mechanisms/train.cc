@@ -7,7 +7,7 @@ namespace attnbench {
 template <class Real>
 void TrainBatch(const Mechanism<Real>& mechanism, const Config& config,
                 std::span<const TrainingSequence<Real>> batch, int threads) {
-  const bool with_gradient = config.mode == "gradient";
+  const bool with_gradient = config.mode == Mode::kGradient;
   ParallelForWith(
       std::ssize(batch), threads, [&] { return mechanism.MakeTrainer(config); },
       [&](Index b, const std::unique_ptr<SequenceTrainer<Real>>& trainer) {

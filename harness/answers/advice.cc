@@ -73,9 +73,8 @@ SoftCells SoftCellsOf(const SweepResult& result,
   for (const ResultCell& cell : result.cells) {
     if (cell.mechanism != kSoftAttention) continue;
     if (!cell.is_ok()) {
-      throw UserError("advise",
-                      "soft attention has no time: " +
-                          cell.message.value_or(StatusName(cell.status)));
+      throw UserError("advise", "soft attention has no time: " +
+                                    cell.message.value_or(NameOf(cell.status)));
     }
     for (const std::int64_t length : lengths) {
       if (IsAt(cell, length)) cells[length] = &cell;
@@ -124,7 +123,7 @@ AdvisedMechanism MechanismOf(const ResultCell& cell, const ResultCell& soft,
   AdvisedMechanism one;
   one.mechanism = MechanismText(cell);
   if (!cell.is_ok()) {
-    one.message = cell.message.value_or(StatusName(cell.status));
+    one.message = cell.message.value_or(NameOf(cell.status));
     return one;
   }
   one.decoder = TimeOf(cell, soft);

@@ -239,8 +239,8 @@ Lines HeadLines(const CheckReport& check, const CellNames& names) {
                                 change.b.dump()));
   }
   for (const FailedNow& cell : check.failed) {
-    lines.push_back(fmt::format("failed: {}: {}", names.Name(cell),
-                                StatusName(cell.status)));
+    lines.push_back(
+        fmt::format("failed: {}: {}", names.Name(cell), NameOf(cell.status)));
   }
   for (const CellIdentity& cell : check.missing) {
     lines.push_back("missing: " + names.Name(cell));
@@ -383,7 +383,7 @@ std::string CheckJUnit(const CheckReport& check) {
         change.a.dump() + " -> " + change.b.dump());
   }
   for (const FailedNow& cell : check.failed) {
-    add(names.Name(cell), Outcome::kFailed, StatusName(cell.status));
+    add(names.Name(cell), Outcome::kFailed, NameOf(cell.status));
   }
   for (const CellIdentity& cell : check.missing) {
     add(names.Name(cell), Outcome::kError, "missing in the result");
@@ -436,7 +436,7 @@ std::string WhyNoBaseline(const SweepResult& result) {
   for (const ResultCell& cell : result.cells) {
     if (IsFailure(cell.status)) {
       return fmt::format("a cell of {} is {}: {}", cell.mechanism,
-                         StatusName(cell.status),
+                         NameOf(cell.status),
                          Shortened(cell.message.value_or("-")));
     }
     is_measured = is_measured || cell.is_ok();

@@ -342,8 +342,8 @@ Lines FootLines(const Comparison& comparison, const CellNames& names) {
   Lines lines;
   for (const UntimedCell& cell : comparison.untimed) {
     lines.push_back(fmt::format("no time: {}: {} in A, {} in B",
-                                names.Name(cell), StatusName(cell.a_status),
-                                StatusName(cell.b_status)));
+                                names.Name(cell), NameOf(cell.a_status),
+                                NameOf(cell.b_status)));
   }
   for (const CellIdentity& cell : comparison.only_a) {
     lines.push_back(fmt::format("only in A: {}", names.Name(cell)));
@@ -371,7 +371,7 @@ bool HaveIntervals(const Comparison& comparison) {
 
 // A status that became ok is no change for the worse.
 bool IsWorse(const ComparedNumber& change) {
-  return change.field != "status" || change.b != StatusName(CellStatus::kOk);
+  return change.field != "status" || change.b != NameOf(CellStatus::kOk);
 }
 
 bool HasFailed(const UntimedCell& cell) { return IsFailure(cell.b_status); }
@@ -495,8 +495,8 @@ std::string CompareJUnit(const Comparison& comparison) {
   for (const UntimedCell& cell : comparison.untimed) {
     add(names.Name(cell),
         HasFailed(cell) ? Outcome::kFailed : Outcome::kSkipped,
-        fmt::format("no time: {} in A, {} in B", StatusName(cell.a_status),
-                    StatusName(cell.b_status)));
+        fmt::format("no time: {} in A, {} in B", NameOf(cell.a_status),
+                    NameOf(cell.b_status)));
   }
   for (const CellIdentity& cell : comparison.only_a) {
     add(names.Name(cell), Outcome::kError, "only in A");

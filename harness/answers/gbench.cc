@@ -109,7 +109,7 @@ void AddCell(const ResultCell& cell, std::size_t index, Json& benchmarks) {
     failed["aggregate_name"] = "error";
     failed["time_unit"] = nullptr;
     failed["error_occurred"] = true;
-    failed["error_message"] = StatusName(cell.status) + ": " + *cell.message;
+    failed["error_message"] = NameOf(cell.status) + ": " + *cell.message;
     benchmarks.push_back(std::move(failed));
     return;
   }

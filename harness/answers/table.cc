@@ -49,15 +49,13 @@ class PointNames {
   // What all of them have, as far as it is a size, differs from the default or
   // is not the same in the whole result.
   std::string OfPoint(const ResultCell& cell) const {
-    const AxisValue& mode = cell.axes.at("mode");
     std::vector<std::string> parts;
     for (const Axis& axis : AllAxes()) {
       const auto found = here_.find(axis.name);
       if (found == here_.end() || found->second.size() != 1) continue;
       if (IsSizeOfMechanism(axis)) continue;
       const AxisValue& value = *found->second.begin();
-      const std::string& by_default =
-          DefaultOf(axis, mode.is_text() ? mode.text() : "");
+      const std::string& by_default = DefaultOf(axis, cell.mode());
       if ((axis.of_point && !axis.letter.empty()) ||
           value.Shown() != by_default || everywhere_.at(axis.name).size() > 1) {
         parts.push_back(AxisText(axis, value));
@@ -113,7 +111,7 @@ double Share(double value) { return std::clamp(value, 0.0, 1.0); }
 // What DecoderReads has of a whole decoder, of attention alone.
 void SetReads(const ResultCell& cell, TableRow& row) {
   const std::optional<double> mass = cell.numerics->attention_mass;
-  if (cell.Text("mode") != "decode" || !mass ||
+  if (cell.mode() != Mode::kDecode || !mass ||
       cell.Text("workload").starts_with("file:")) {
     return;
   }
@@ -164,7 +162,7 @@ std::string SpeedupText(const TableRow& row) {
 
 std::vector<std::string> ColumnsOf(const TableRow& row) {
   if (!row.time_ns) {
-    return {row.cell, fmt::format("{}: {}", StatusName(row.status),
+    return {row.cell, fmt::format("{}: {}", NameOf(row.status),
                                   Shortened(row.message.value_or(kNoValue)))};
   }
   return {row.cell, TimeText(*row.time_ns, row.time_interval_ns),
@@ -344,8 +342,8 @@ std::string TableCsv(const CellTable& table) {
     }
     const TableResult& result = *results.at(row.result);
     for (const std::string& field :
-         {StatusName(row.status), row.message.value_or(""),
-          NumberText(row.time_ns), end(row.time_interval_ns, &Interval::low),
+         {NameOf(row.status), row.message.value_or(""), NumberText(row.time_ns),
+          end(row.time_interval_ns, &Interval::low),
           end(row.time_interval_ns, &Interval::high), row.over.value_or(""),
           NumberText(row.speedup), end(row.speedup_interval, &Interval::low),
           end(row.speedup_interval, &Interval::high),

@@ -16,13 +16,13 @@
 //
 // A member may be a bool, a whole number, a double, a text, another such
 // struct, std::optional (null), std::vector (a list), std::map from text or
-// OrderedMap (an object with members of any name), Json (anything), or a type
-// that specialises JsonForm. Nothing is optional unless it says so. Unknown
-// keys are errors, except in a struct with `static constexpr bool
-// kIgnoresOthers`, which another program reads too. A `place` in an error reads
-// "r.json: cells[3].samples_ns[0]". A struct may have `static Json
-// Conditions()`: the conditions of its schema that several members share ("if",
-// "then").
+// OrderedMap (an object with members of any name), Json (anything), an
+// enumeration with ValueNames, or a type that specialises JsonForm. Nothing is
+// optional unless it says so. Unknown keys are errors, except in a struct with
+// `static constexpr bool kIgnoresOthers`, which another program reads too. A
+// `place` in an error reads "r.json: cells[3].samples_ns[0]". A struct may have
+// `static Json Conditions()`: the conditions of its schema that several members
+// share ("if", "then").
 #ifndef ATTNBENCH_HARNESS_BASE_DOCUMENT_H_
 #define ATTNBENCH_HARNESS_BASE_DOCUMENT_H_
 
@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "harness/base/json.h"
+#include "harness/base/names.h"
 
 namespace attnbench {
 
@@ -342,6 +343,17 @@ Json Schema(const Rule& rule) {
 }
 
 }  // namespace document
+
+// A value of an enumeration stands by its name.
+template <Named T>
+struct JsonForm<T> {
+  static Json Write(T value) { return NameOf(value); }
+  static T Read(const Json& json, const Rule& /*rule*/, const Place& place) {
+    const Rule one{.one_of = NamesOf<T>()};
+    return *FindNamed<T>(document::ReadString(json, one, place));
+  }
+  static Json Schema(const Rule& /*rule*/) { return {{"enum", NamesOf<T>()}}; }
+};
 
 template <class T>
 struct JsonForm<OneOrMore<T>> {

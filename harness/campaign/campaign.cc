@@ -41,15 +41,15 @@ void Tell(const std::string& text) {
 // points' cells, together with the limits that are known already.
 std::vector<MachineLimits> LimitsFor(const Sweep& sweep,
                                      std::vector<MachineLimits> limits) {
-  std::set<std::pair<std::int64_t, std::string>> known;
+  std::set<std::pair<std::int64_t, Precision>> known;
   for (const MachineLimits& one : limits) {
     known.emplace(one.threads, one.precision);
   }
-  std::set<std::pair<std::int64_t, std::string>> wanted;
+  std::set<std::pair<std::int64_t, Precision>> wanted;
   for (const Point& point : sweep.points) {
     for (const Cell& cell : point.cells) {
       if (cell.skip_reason) continue;
-      wanted.emplace(cell.Int("threads"), cell.Text("precision"));
+      wanted.emplace(cell.Int("threads"), cell.precision());
     }
   }
   for (const auto& one : wanted) {

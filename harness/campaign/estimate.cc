@@ -43,7 +43,7 @@ WorkloadKind WorkloadOf(const Cell& cell) {
   return ParseWorkload(cell.Text("workload")).kind;
 }
 
-bool IsDecoding(const Cell& cell) { return cell.Text("mode") == "decode"; }
+bool IsDecoding(const Cell& cell) { return cell.mode() == Mode::kDecode; }
 
 // Whether an output chooses entries and does not read the whole memory.
 bool Scans(const Cell& cell) {
@@ -57,7 +57,7 @@ double InputNumbers(const Cell& cell) {
   const double T = Number(cell, "memory_length");
   const double U = Number(cell, "output_length");
   const double d = Number(cell, "dim");
-  return 2 * (T + U) * d + (cell.Text("scope") == "attention" ? 2 * T * U : 0);
+  return 2 * (T + U) * d + (cell.scope() == Scope::kAttention ? 2 * T * U : 0);
 }
 
 double Draws(const Cell& cell) {
@@ -284,12 +284,12 @@ TimeEstimate EstimateTime(const Sweep& sweep,
     return IsWholeDecoder(cell.axes) ? ByDecoder(cell, probes[0], *found[0])
                                      : ByProbes(cell, probes, found);
   };
-  std::set<std::pair<std::int64_t, std::string>> limits;
+  std::set<std::pair<std::int64_t, Precision>> limits;
   for (const Point& point : sweep.points) {
     double seconds = 0, inputs_ns = 0;
     for (const Cell& cell : point.cells) {
       if (cell.skip_reason) continue;
-      limits.emplace(cell.Int("threads"), cell.Text("precision"));
+      limits.emplace(cell.Int("threads"), cell.precision());
       const std::optional<CellTimes> times = times_of(cell);
       seconds += CellSeconds(sweep, cell, times.value_or(CellTimes()));
       if (!times || IsWholeDecoder(cell.axes)) continue;

@@ -141,7 +141,7 @@ struct Measurer::Work {
   const Point& point;
   const std::function<void(double)>& tick;
   // The cells of the point that the process is to measure, and what it gave.
-  std::vector<AskedCell> asked = {};
+  std::vector<Cell> asked = {};
   std::vector<std::optional<ResultCell>> cells = {};
   ProbedRounds rounds = {};
   bool has_lost_worker = false;  // one has ended before it measured anything
@@ -308,10 +308,10 @@ std::optional<MeasuredPoint> Measurer::Measure(
   const Point& point = sweep_.points.at(index);
   Work work{.point = point, .tick = tick};
   for (std::size_t i = 0; i < point.cells.size(); ++i) {
-    AskedCell cell{point.cells[i]};
+    Cell cell = point.cells[i];
     if (process > 0) {
       if (!before[i].is_ok()) continue;
-      cell.trials_per_sample = *before[i].trials_per_sample;
+      cell.replicate = Replicate{*before[i].trials_per_sample};
     }
     work.asked.push_back(std::move(cell));
   }

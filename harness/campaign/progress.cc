@@ -99,7 +99,7 @@ void Progress::FinishPoint(const std::vector<ResultCell>& cells) {
   const std::string where = PointText(sweep_.points[point]);
   for (const ResultCell& cell : cells) {
     if (!IsFailure(cell.status)) continue;
-    Line(fmt::format("{}: {} {}: {}", StatusName(cell.status), cell.mechanism,
+    Line(fmt::format("{}: {} {}: {}", NameOf(cell.status), cell.mechanism,
                      where, Shortened(cell.message.value_or("-"))));
   }
   done_s_ += estimate_.point_s[point];

@@ -24,7 +24,7 @@ std::string Difference(const ResultCell& a, const ResultCell& b,
   for (const Sum& sum : kSums) {
     const Numerics& of_a = *a.numerics;
     const Numerics& of_b = *b.numerics;
-    if (is_peers ? !IsSameSum(sum, a.Text("precision"), of_a, of_b)
+    if (is_peers ? !IsSameSum(sum, a.precision(), of_a, of_b)
                  : of_a.*sum.value != of_b.*sum.value) {
       return fmt::format("numerics.{}", sum.name);
     }

@@ -29,20 +29,9 @@ inline constexpr char kWorkerCommand[] = "measure-points";
 // With this option it only says what it is (WorkerDescription).
 inline constexpr char kDescribe[] = "--describe";
 
-// A cell in a request to the worker. (A Cell is the sweep's own.)
-struct AskedCell : Cell {
-  static void Fields(auto& self, auto& visit) {
-    CellIdentity::Fields(self, visit);
-    visit("is_peers", self.is_peers);
-    visit("peer_approximates", self.peer_approximates);
-    visit("skip_reason", self.skip_reason);
-    visit("trials_per_sample", self.trials_per_sample);
-  }
-};
-
 struct WorkerRequest {
   AxisMap axes;  // the axes of the point
-  std::vector<AskedCell> cells;
+  std::vector<Cell> cells;
   std::uint64_t seed = 1;
   int repetitions = 1;
   int first_round = 0;

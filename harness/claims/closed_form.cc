@@ -33,7 +33,9 @@ Table<double> SelectionOf(const Config& config, const Table<double>& p) {
   return selection;
 }
 
-Config ExactConfig() { return DefaultConfig(Monotonic().Describe(), "expect"); }
+Config ExactConfig() {
+  return DefaultConfig(Monotonic().Describe(), Mode::kExpect);
+}
 
 Config ClosedForm(const std::string& preset) {
   Config config = ExactConfig();
@@ -189,9 +191,7 @@ std::vector<Vector> LogMasses(const DecayInputs& inputs, double bias,
   const auto workload = MakeWorkload<double>(spec);
   Config config = ExactConfig();
   config.dim = spec.dim;
-  config.energy =
-      std::ranges::find(kEnergies, inputs.energy, &NamedValue<EnergyKind>::name)
-          ->value;
+  config.energy = *FindNamed<EnergyKind>(inputs.energy);
   std::vector<Vector> masses;
   for (int draw = 0; draw < inputs.draws; ++draw) {
     Sequence<double> sequence = workload->Draw(draw, config.energy)[0];

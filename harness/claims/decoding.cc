@@ -197,7 +197,7 @@ Table<double> CopyOf(const MatrixView<double>& view) {
 
 TrainedDraw TrainDraw(const Mechanism<double>& mechanism, Config config,
                       PointInputs<double>& inputs, int draw) {
-  config.mode = "gradient";
+  config.mode = Mode::kGradient;
   const auto batch = inputs.Training(
       draw, config,
       {.attention_only = true, .mechanism = &mechanism.Describe()});

@@ -125,7 +125,7 @@ Table<double> WeightsOf(const Config& config,
 Config MemoryConfig(Index num_contexts, const std::string& position_encoding,
                     const std::string& place) {
   Config config =
-      DefaultConfig(FindMechanism<double>("memory")->Describe(), "expect");
+      DefaultConfig(FindMechanism<double>("memory")->Describe(), Mode::kExpect);
   config.dim = 1;
   config.num_contexts = num_contexts;
   config.options["position_encoding"] = position_encoding;

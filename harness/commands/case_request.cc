@@ -30,14 +30,14 @@ AxisValue CheckedAxis(const std::string& name, const OptionValue& value,
 }
 
 void CheckVariant(const std::string& variant, const Description& description,
-                  const std::string& mode, const std::string& place) {
+                  Mode mode, const std::string& place) {
   std::vector<std::string> valid;
   for (const VariantSpec& spec : description.variants) {
     if (spec.reads_scores && HasMode(spec, mode)) valid.push_back(spec.name);
   }
   if (!Contains(valid, variant)) {
-    throw UserError(
-        place, UnknownName("variant", variant, valid) + " (mode " + mode + ")");
+    throw UserError(place, UnknownName("variant", variant, valid) + " (mode " +
+                               NameOf(mode) + ")");
   }
 }
 
@@ -69,7 +69,7 @@ void CheckOptionsOfVariant(const std::map<std::string, OptionValue>& options,
   }
 }
 
-SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
+SweepRequest RequestOfCase(const CaseFile& file, Mode mode) {
   const std::string where = file.path + ": options";
   const Description& description =
       FindMechanism<double>(file.mechanism)->Describe();
@@ -95,8 +95,8 @@ SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode) {
   }
   CheckVariant(variant, description, mode, where + ".variant");
   CheckOptionsOfVariant(file.options, variant, description, where + ".");
-  request.axes["precision"] = {"f64"};
-  request.axes["mode"] = {mode};
+  request.axes["precision"] = {NameOf(Precision::kF64)};
+  request.axes["mode"] = {NameOf(mode)};
   if (file.Length('K') > 0) request.axes["num_contexts"] = {file.Length('K')};
   try {
     OneCell(request);

@@ -24,7 +24,7 @@ namespace attnbench {
 // all that have the mode. Throws UserError naming file and option: unknown or
 // out of range, `preset` beside one of the numbers that it stands for, or
 // either without the variant that reads them.
-SweepRequest RequestOfCase(const CaseFile& file, const std::string& mode);
+SweepRequest RequestOfCase(const CaseFile& file, Mode mode);
 
 // Throws UserError for an option that another variant than `variant` alone
 // reads, and for `preset` beside one of the numbers that it stands for; `where`

@@ -247,7 +247,7 @@ Decoded Decode(const Mechanism<double>& mechanism, Config config,
 Decoded DecodeCase(const DecodeArguments& arguments) {
   const CaseFile file = ReadCaseFile(arguments.case_path);
   RefuseToReplace(file.inputs.files, arguments.output);
-  const SweepRequest request = RequestOfCase(file, "decode");
+  const SweepRequest request = RequestOfCase(file, Mode::kDecode);
   CheckInputsOfMechanism(file);
   Config config = MakeConfig(CellWithOptions(arguments, request));
   const CaseSequence arrays(file, ParseSeed(arguments.seed));
@@ -275,7 +275,7 @@ Decoded DecodeWorkload(const DecodeArguments& arguments) {
   CheckMechanismName(arguments.mechanism, "--mechanism");
   SweepRequest request;
   request.alternatives = {{arguments.mechanism, {}, {}}};
-  request.axes["precision"] = {"f64"};
+  request.axes["precision"] = {NameOf(Precision::kF64)};
   for (const auto& [name, text] : arguments.axes) {
     if (text.empty()) continue;
     const Axis& axis = FindAxis(name, "decode");

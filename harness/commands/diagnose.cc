@@ -221,12 +221,12 @@ void CheckUsed(const DiagnoseArguments& arguments,
 // Takes the options that are not about the numbers.
 void TakeOptions(const DiagnoseArguments& arguments,
                  DiagnosisRequest& request) {
-  if (arguments.precision != "f32" && arguments.precision != "f64") {
-    throw UserError("--precision",
-                    UnknownName("precision", arguments.precision,
-                                std::vector<std::string>{"f32", "f64"}));
+  const auto precision = FindNamed<Precision>(arguments.precision);
+  if (!precision) {
+    throw UserError("--precision", UnknownName("precision", arguments.precision,
+                                               NamesOf<Precision>()));
   }
-  request.in_f64 = arguments.precision == "f64";
+  request.in_f64 = precision == Precision::kF64;
   if (!arguments.tolerance.empty()) {
     request.tolerance = ParseShare(arguments.tolerance, "--tolerance", "0.001");
     request.mass_tolerance = request.tolerance;

@@ -187,7 +187,7 @@ Expected Expect(const CaseFile& file, const Config& config,
   if (arrays.has_memory()) {
     sequence.contexts = expected.context.emplace(U, file.Length('d')).view();
   }
-  if (config.mode == "gradient") {
+  if (config.mode == Mode::kGradient) {
     Cotangent<double> cotangent;
     cotangent.attention = file.View("cotangent");
     mechanism.Gradient(config, sequence, cotangent, out,
@@ -300,8 +300,8 @@ Expected ExpectCase(const ExpectArguments& arguments) {
   }
   const CaseFile file = ReadCaseFile(arguments.case_path);
   RefuseToReplace(file.inputs.files, arguments.output);
-  const std::string mode =
-      file.Find("cotangent") != nullptr ? "gradient" : "expect";
+  const Mode mode =
+      file.Find("cotangent") != nullptr ? Mode::kGradient : Mode::kExpect;
   const SweepRequest request = RequestOfCase(file, mode);
   CheckInputsOfMechanism(file);
   try {

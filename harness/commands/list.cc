@@ -148,15 +148,16 @@ ListedMechanism Listed(const Description& about) {
                                .paper = about.paper,
                                .online = about.online,
                                .axes = about.axes,
-                               .modes = about.modes,
-                               .schedules = about.schedules};
+                               .modes = NamesOf(about.modes),
+                               .schedules = NamesOf(about.schedules)};
   for (const std::vector<InputSpec>& list : about.scores) {
     std::vector<std::string>& names = mechanism.scores.emplace_back();
     for (const InputSpec& score : list) names.push_back(score.name);
   }
   for (const VariantSpec& spec : about.variants) {
     mechanism.variants.push_back(
-        {spec.name, spec.help, spec.modes.empty() ? about.modes : spec.modes});
+        {spec.name, spec.help,
+         NamesOf(spec.modes.empty() ? about.modes : spec.modes)});
   }
   for (const OptionSpec& spec : about.options) {
     mechanism.options.push_back({.name = spec.name,
@@ -172,7 +173,7 @@ ListedMechanism Listed(const Description& about) {
 ListedAxis Listed(const Axis& axis) {
   ListedAxis listed = {.name = axis.name,
                        .default_value = axis.default_value,
-                       .training_default = DefaultOf(axis, "expect"),
+                       .training_default = DefaultOf(axis, Mode::kExpect),
                        .default_text = DefaultText(axis),
                        .declared = axis.declared,
                        .help = axis.help};

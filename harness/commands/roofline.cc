@@ -101,13 +101,13 @@ std::string LimitsTable(const std::vector<MachineLimits>& all) {
                                  "GFLOP/s", "read GB/s", "copy GB/s");
   for (const MachineLimits& limits : all) {
     text += fmt::format(
-        "{:<10}{:>8}  {:<8}{:>10}{:>24}\n", limits.precision, limits.threads,
-        "compute", "",
+        "{:<10}{:>8}  {:<8}{:>10}{:>24}\n", NameOf(limits.precision),
+        limits.threads, "compute", "",
         RateText(limits.peak_flops_per_s, limits.peak_interval_flops_per_s));
     for (const LevelLimits& level : limits.levels) {
       text += fmt::format(
-          "{:<10}{:>8}  {:<8}{:>10}{:>24}{:>24}{:>24}\n", limits.precision,
-          limits.threads, level.name,
+          "{:<10}{:>8}  {:<8}{:>10}{:>24}{:>24}{:>24}\n",
+          NameOf(limits.precision), limits.threads, level.name,
           level.size_bytes ? SizeText(*level.size_bytes) : "", "",
           RateText(level.read_bytes_per_s, level.read_interval_bytes_per_s),
           RateText(level.copy_bytes_per_s, level.copy_interval_bytes_per_s));
@@ -138,7 +138,8 @@ int RunRoofline(const std::string& command_line,
   for (const AxisValue& number : threads) {
     for (const AxisValue& precision : precisions) {
       result.limits.push_back(
-          MeasureLimits(precision.text(), static_cast<int>(number.whole()),
+          MeasureLimits(FindNamed<Precision>(precision.text()).value(),
+                        static_cast<int>(number.whole()),
                         arguments.quick ? kQuickRoofline : RooflineOptions()));
       progress.Tell(result.limits.size(), threads.size() * precisions.size());
     }

@@ -78,13 +78,13 @@ std::string TableText(const StabilityResult& result) {
   std::vector<Line> lines;
   for (const StabilityRow& row : result.rows) {
     Line& line = FindLine(lines, NameOf(row));
-    const bool is_f32 = row.precision == "f32";
+    const bool is_f32 = row.precision == Precision::kF32;
     (is_f32 ? line.error_f32 : line.error_f64).Add(row.attention_error);
     if (is_f32) line.mass_f32.Add(row.mass_error);
     if (row.not_finite > 0) ++line.not_finite;
   }
   for (const StabilityGradient& row : result.gradients) {
-    if (row.precision != "f32") continue;
+    if (row.precision != Precision::kF32) continue;
     FindLine(lines, NameOf(row)).gradient_f32.Add(row.largest_gradient);
   }
   std::string text = fmt::format("{:<36}{:>10}{:>10}{:>10}{:>12}{:>12}\n",

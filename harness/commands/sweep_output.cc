@@ -24,7 +24,7 @@ constexpr std::size_t kMostRows = 60;
 std::string ResultText(const SweepResult& result, const std::string& path) {
   std::map<std::string, std::size_t> number;
   for (const ResultCell& cell : result.cells) {
-    ++number[StatusName(cell.status)];
+    ++number[NameOf(cell.status)];
   }
   std::vector<std::string> counts;
   for (const auto& [status, count] : number) {

@@ -51,7 +51,7 @@ void PrintKernelTable(const std::vector<KernelError>& rows, double seconds) {
   for (const KernelError* row : worst) {
     std::cout << fmt::format(
         "{:<26} {:<29} {:<4} {:>8} {:>8.3g}  {:<7} {:<12} {:<7} {}\n",
-        row->kernel, row->what, row->precision,
+        row->kernel, row->what, NameOf(row->precision),
         row->error ? fmt::format("{:.3g}", *row->error) : "not finite",
         row->bound, row->verdict == "passed" ? "passed" : "FAILED", row->family,
         row->level, row->unit);
@@ -95,7 +95,7 @@ int VerifyKernels(const VerifyKernelsArguments& arguments,
   if (failed == result.rows.end()) return 0;
   std::cerr << fmt::format(
       "attnbench: {} of {} {} errs beyond its bound at level {} (family {})\n",
-      failed->what, failed->kernel, failed->precision, failed->level,
+      failed->what, failed->kernel, NameOf(failed->precision), failed->level,
       failed->family);
   return kFailed;
 }

@@ -126,7 +126,7 @@ TrainingBatch<Real> PointInputs<Real>::Training(
     inputs.further = FirstOutputs(inputs.further, request.most_outputs);
     one.sequence.states = FirstRows(one.sequence.states, request.most_outputs);
     SetOutputs(b, request, one);
-    if (config.mode == "gradient") SetGradients(b, config, request, one);
+    if (config.mode == Mode::kGradient) SetGradients(b, config, request, one);
     made.sequences.push_back(one);
   }
   return made;

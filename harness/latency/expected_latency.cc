@@ -49,7 +49,7 @@ ExpectedLatency ExpectLatency(const Config& config,
   Config scan = config;
   scan.variant = "exact";
   scan.end = EndPolicy::kAbsorb;
-  scan.mode = "gradient";
+  scan.mode = Mode::kGradient;
   Sequence<double> without_contexts = sequence;
   without_contexts.contexts = {};
   Table<double> alpha(U, T);
@@ -100,8 +100,8 @@ SampledLatency SampleLatency(const Mechanism<double>& mechanism,
   ATTN_CHECK_LE(2, num_paths);
   Config sampling = SamplingConfig(mechanism.Describe(), config);
   sampling.want_weights = false;
-  sampling.mode = "decode";
-  sampling.schedule = "online";
+  sampling.mode = Mode::kDecode;
+  sampling.schedule = Schedule::kOnline;
   sampling.variant = "exact";
   const Index T = sequence.memory.rows;
   // Welford's method: a difference of squares would lose the digits of the

@@ -53,8 +53,8 @@ struct Outputs {
 
 Outputs Decoded(const Mechanism<double>& mechanism, Config config,
                 Sequence<double> sequence, Index U, Index T) {
-  config.mode = "decode";
-  config.schedule = "online";
+  config.mode = Mode::kDecode;
+  config.schedule = Schedule::kOnline;
   config.variant = "exact";
   config.options["sample"] = false;
   config.want_weights = true;

@@ -113,10 +113,9 @@ std::vector<LevelLimits> LevelsOf(const std::vector<Cache>& caches,
 }
 
 template <class Real>
-MachineLimits Measure(const std::string& precision, int threads,
-                      const RooflineOptions& options) {
+MachineLimits Measure(int threads, const RooflineOptions& options) {
   const LimitKernels<Real>& kernels = ChosenLimitKernels<Real>();
-  MachineLimits limits{.precision = precision, .threads = threads};
+  MachineLimits limits{.precision = kPrecisionOf<Real>, .threads = threads};
   limits.levels = LevelsOf(ReadCaches(), threads);
   Index most_bytes = 0;
   for (const LevelLimits& level : limits.levels) {
@@ -206,17 +205,16 @@ std::optional<Interval> RateInterval(const std::vector<double>& samples) {
   return interval;
 }
 
-MachineLimits MeasureLimits(const std::string& precision, int threads,
+MachineLimits MeasureLimits(Precision precision, int threads,
                             const RooflineOptions& options) {
   CheckThreads(threads);
-  return precision == "f64" ? Measure<double>(precision, threads, options)
-                            : Measure<float>(precision, threads, options);
+  return precision == Precision::kF64 ? Measure<double>(threads, options)
+                                      : Measure<float>(threads, options);
 }
 
 std::optional<Binding> BindingLimit(const MachineLimits& limits,
                                     const Operations& operations,
-                                    Index working_set_bytes,
-                                    const std::string& mode) {
+                                    Index working_set_bytes, Mode mode) {
   const auto holds = [&](const LevelLimits& level) {
     return !level.size_bytes || working_set_bytes <= *level.size_bytes;
   };
@@ -226,7 +224,7 @@ std::optional<Binding> BindingLimit(const MachineLimits& limits,
       BindingOf("compute", operations.flops, limits.peak_flops_per_s,
                 limits.peak_interval_flops_per_s);
   const Binding memory =
-      mode == "decode"
+      mode == Mode::kDecode
           ? BindingOf(level->name, operations.bytes, level->read_bytes_per_s,
                       level->read_interval_bytes_per_s)
           : BindingOf(level->name, operations.bytes, level->copy_bytes_per_s,

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "harness/base/document.h"
+#include "harness/base/precision.h"
 #include "harness/machine/interval_form.h"
 #include "mechanisms/mechanism.h"
 
@@ -63,7 +64,7 @@ struct LevelLimits {
 };
 
 struct MachineLimits {
-  std::string precision;  // "f32" or "f64"
+  Precision precision = Precision::kF32;
   int threads = 1;
   double peak_flops_per_s = 0;  // of all threads together
   std::optional<Interval> peak_interval_flops_per_s = {};
@@ -74,7 +75,7 @@ struct MachineLimits {
   std::vector<LevelLimits> levels = {};
 
   static void Fields(auto& self, auto& visit) {
-    visit("precision", self.precision, Rule{.one_of = {"f32", "f64"}});
+    visit("precision", self.precision);
     visit("threads", self.threads, kAtLeastOne);
     visit("peak_flops_per_s", self.peak_flops_per_s, kAboveZero);
     visit("peak_interval_flops_per_s", self.peak_interval_flops_per_s,
@@ -100,7 +101,7 @@ inline constexpr RooflineOptions kQuickRoofline = {.rounds = 7,
 
 // Measures the limits. Throws std::bad_alloc if not even the caches' arrays
 // fit.
-MachineLimits MeasureLimits(const std::string& precision, int threads,
+MachineLimits MeasureLimits(Precision precision, int threads,
                             const RooflineOptions& options);
 
 struct Binding {
@@ -115,14 +116,13 @@ struct Binding {
 // just fits a level is in it. Gives nothing if no level holds it.
 std::optional<Binding> BindingLimit(const MachineLimits& limits,
                                     const Operations& operations,
-                                    Index working_set_bytes,
-                                    const std::string& mode);
+                                    Index working_set_bytes, Mode mode);
 
 // Everything that a cell's limit depends on.
 struct CellFacts {
-  std::string precision;
+  Precision precision = Precision::kF32;
   int threads = 1;
-  std::string mode;
+  Mode mode = Mode::kDecode;
   Operations operations;
   Index working_set_bytes = 0;
   double median_ns = 0;

@@ -194,7 +194,7 @@ class DecodeGate {
                int draw, Index b) {
     Config config = config_;
     config.variant = "reference";
-    config.schedule = "online";
+    config.schedule = Schedule::kOnline;
     config.want_weights = true;
     const Decoded<Real> reference =
         Decode(mechanism_, config, sequence, found.positions);

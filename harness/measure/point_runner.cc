@@ -61,7 +61,7 @@ class CellRunOf final : public GuardedRun {
           inputs.workload().Draw(0, config_.energy)[0].inputs.scores);
       SetAllocationLimit(AvailableMemoryBytes() / threads_ + KeptBytes());
       MakePeerCell();
-      if (config_.mode == "decode") {
+      if (config_.mode == Mode::kDecode) {
         Gate([&] {
           return CheckAgainstReference(mechanism_, config_, threads_,
                                        inputs.workload(), peer_.get());
@@ -103,7 +103,7 @@ class CellRunOf final : public GuardedRun {
   }
 
   void TimeDraws() override {
-    if (cell_.was_measured()) return;
+    if (cell_.replicate) return;
     Guarded([this] { TimeEachDraw(); });
   }
 
@@ -123,7 +123,7 @@ class CellRunOf final : public GuardedRun {
     if (!page_faults_.empty()) {
       result.page_faults = *std::ranges::max_element(page_faults_);
     }
-    if (config_.mode == "decode" && mechanism_.Describe().online) {
+    if (config_.mode == Mode::kDecode && mechanism_.Describe().online) {
       result.latency = counts_.latency.Mean();
     }
     result.limit = LimitFor(result);
@@ -152,7 +152,7 @@ class CellRunOf final : public GuardedRun {
 
   TrainingRequest MakeTrainingRequest() {
     TrainingRequest request;
-    request.attention_only = cell_.Text("scope") == "attention";
+    request.attention_only = cell_.scope() == Scope::kAttention;
     request.mechanism = &mechanism_.Describe();
     return request;
   }
@@ -160,7 +160,7 @@ class CellRunOf final : public GuardedRun {
   template <class Check>
   void Gate(const Check& check) {
     // Sums of all that is decoded must be those of the first process.
-    if (cell_.was_measured() && config_.mode == "decode") return;
+    if (cell_.replicate && config_.mode == Mode::kDecode) return;
     gate_ns_ = CpuNs([&] { gate_ = check(); });
     if (!gate_->message.empty()) Fail(CellStatus::kInvalid, gate_->message);
   }
@@ -183,8 +183,8 @@ class CellRunOf final : public GuardedRun {
   void PlanSamples() {
     trial_ns_ = CalibratedNs(*trial_);
     trials_per_sample_ =
-        cell_.was_measured()
-            ? cell_.trials_per_sample
+        cell_.replicate
+            ? cell_.replicate->trials_per_sample
             : WholeTurns(std::max(options_.trials_of_round(),
                                   TrialsFor(options_.epoch_ns, trial_ns_)),
                          trial_->num_draws());
@@ -248,7 +248,7 @@ class CellRunOf final : public GuardedRun {
     const Index working_set_bytes =
         WorkingSetBytes(counts_.view_bytes + own_bytes, counts_.parameter_bytes,
                         cell_.Int("batch"), threads_);
-    return LimitOf(options_.limits, {.precision = cell_.Text("precision"),
+    return LimitOf(options_.limits, {.precision = cell_.precision(),
                                      .threads = threads_,
                                      .mode = config_.mode,
                                      .operations = counts_.operations,
@@ -462,7 +462,7 @@ std::vector<ResultCell> RunPoint(const Point& point, const RunOptions& options,
   for (const Cell& cell : point.cells) {
     if (IsWholeDecoder(cell.axes) || cell.mechanism == kNoAttention) {
       runs.push_back(MakeDecoderRun(cell, decoder_inputs, options));
-    } else if (cell.Text("precision") == "f64") {
+    } else if (cell.precision() == Precision::kF64) {
       runs.push_back(MakeRegisteredRun(cell, doubles, options));
     } else {
       runs.push_back(MakeRegisteredRun(cell, floats, options));

@@ -66,9 +66,8 @@ class DecoderRun final : public GuardedRun {
       gate_ns_ = CpuNs([this] { PassGate(); });
       if (!is_ok()) return;
       translator_.emplace(decoder_.MakeTranslator());
-      trials_per_sample_ = cell_.trials_per_sample > 0
-                               ? cell_.trials_per_sample
-                               : options_.trials_of_round();
+      trials_per_sample_ = cell_.replicate ? cell_.replicate->trials_per_sample
+                                           : options_.trials_of_round();
       for (const TranslationTask& task : inputs_->tasks()) {
         figures_.source_lengths.push_back(std::ssize(task.source));
       }

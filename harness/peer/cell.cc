@@ -261,7 +261,7 @@ PeerCell<Real>::PeerCell(Peer& peer, const Cell& cell, const Config& config,
 
 template <class Real>
 bool PeerCell<Real>::must_agree() const {
-  return config_.mode == "decode" || !cell_.peer_approximates;
+  return config_.mode == Mode::kDecode || !cell_.peer_approximates;
 }
 
 // Our own decoder makes one output, which shows the parameters that there are.
@@ -273,8 +273,8 @@ ArrayPlaces PeerCell<Real>::Parameters(const Sequence<Real>& sequence,
   const AskedParameters<Real> parameters(*sequence.inputs.parameters);
   Config config = config_;
   config.variant = "exact";
-  config.mode = "decode";
-  config.schedule = "online";
+  config.mode = Mode::kDecode;
+  config.schedule = Schedule::kOnline;
   std::vector<Real> context(Size(config.dim));
   Sequence<Real> first = sequence;
   first.inputs.parameters = &parameters;

@@ -11,18 +11,11 @@
 namespace attnbench {
 namespace {
 
-// The names stand in the order of CellStatus.
-const std::vector<std::string>& StatusNames() {
-  static const std::vector<std::string> names = {"ok", "invalid", "error",
-                                                 "timeout", "skipped"};
-  return names;
-}
-
 void Want(bool is_so, const ResultCell& cell, const char* has,
           const char* member, const Place& place) {
   if (is_so) return;
   FailAt(place,
-         fmt::format("is {} and {} {}", StatusName(cell.status), has, member));
+         fmt::format("is {} and {} {}", NameOf(cell.status), has, member));
 }
 
 // The attention of a whole decoder has a sample for each of the whole, and none
@@ -49,26 +42,6 @@ void CheckAttention(const ResultCell& cell, const Place& place) {
 }
 
 }  // namespace
-
-const std::string& StatusName(CellStatus status) {
-  return StatusNames()[static_cast<std::size_t>(status)];
-}
-
-Json JsonForm<CellStatus>::Write(CellStatus status) {
-  return StatusName(status);
-}
-
-CellStatus JsonForm<CellStatus>::Read(const Json& json, const Rule& /*rule*/,
-                                      const Place& place) {
-  const std::vector<std::string>& names = StatusNames();
-  const std::string name = document::ReadString(json, {.one_of = names}, place);
-  return static_cast<CellStatus>(std::find(names.begin(), names.end(), name) -
-                                 names.begin());
-}
-
-Json JsonForm<CellStatus>::Schema(const Rule& /*rule*/) {
-  return {{"enum", StatusNames()}};
-}
 
 ResultCell FailedCell(const Cell& cell, CellStatus status,
                       const std::string& message) {
@@ -139,7 +112,7 @@ void CheckCell(const ResultCell& cell, const Place& place) {
     has(cell.operations.has_value(), "operations");
     has_no(cell.decoder.has_value(), "decoder");
     // Only decoding has a part that is done once for a memory.
-    has(cell.Text("mode") != "decode" || cell.prepare_ns, "prepare_ns");
+    has(cell.mode() != Mode::kDecode || cell.prepare_ns, "prepare_ns");
     return;
   }
   has(cell.message.has_value(), "message");

@@ -27,21 +27,20 @@ enum class CellStatus {
   kSkipped,  // it cannot be measured at all
 };
 
-// "ok", "invalid", ...
-const std::string& StatusName(CellStatus status);
+template <>
+struct ValueNames<CellStatus> {
+  static constexpr NamedValue<CellStatus> kAll[] = {
+      {"ok", CellStatus::kOk},
+      {"invalid", CellStatus::kInvalid},
+      {"error", CellStatus::kError},
+      {"timeout", CellStatus::kTimeout},
+      {"skipped", CellStatus::kSkipped}};
+};
 
 // Whether a cell should have been timed and was not.
 inline bool IsFailure(CellStatus status) {
   return status != CellStatus::kOk && status != CellStatus::kSkipped;
 }
-
-template <>
-struct JsonForm<CellStatus> {
-  static Json Write(CellStatus status);
-  static CellStatus Read(const Json& json, const Rule& rule,
-                         const Place& place);
-  static Json Schema(const Rule& rule);
-};
 
 // Exact counts of a trial, means over the draws.
 struct CellOperations : Operations {

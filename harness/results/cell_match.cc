@@ -98,7 +98,7 @@ std::string CellNames::Name(const CellIdentity& cell) const {
 std::vector<NumberChange> NumberChanges(const ResultCell& a,
                                         const ResultCell& b) {
   if (a.status != b.status) {
-    return {{"status", StatusName(a.status), StatusName(b.status)}};
+    return {{"status", NameOf(a.status), NameOf(b.status)}};
   }
   if (!a.is_ok()) return {};
   std::vector<NumberChange> changes;
@@ -127,7 +127,7 @@ std::vector<NumberChange> NumberChanges(const ResultCell& a,
   for (const Sum& sum : kSums) {
     const std::optional<double> of_a = *a.numerics.*sum.value;
     const std::optional<double> of_b = *b.numerics.*sum.value;
-    if (!IsSameSum(sum, a.Text("precision"), *a.numerics, *b.numerics)) {
+    if (!IsSameSum(sum, a.precision(), *a.numerics, *b.numerics)) {
       changes.push_back(
           {fmt::format("numerics.{}", sum.name), ToJson(of_a), ToJson(of_b)});
     }

@@ -5,7 +5,7 @@
 
 namespace attnbench {
 
-bool IsSameSum(const Sum& sum, const std::string& precision, const Numerics& a,
+bool IsSameSum(const Sum& sum, Precision precision, const Numerics& a,
                const Numerics& b) {
   const std::optional<double> of_a = a.*sum.value, of_b = b.*sum.value;
   if (!of_a || !of_b) return of_a == of_b;
@@ -13,7 +13,7 @@ bool IsSameSum(const Sum& sum, const std::string& precision, const Numerics& a,
   if (sum.value == &Numerics::context_sum) {
     size = std::max({size, a.context_l2.value_or(0), b.context_l2.value_or(0)});
   }
-  const double tolerance = precision == "f64" ? 1e-10 : 1e-5;
+  const double tolerance = precision == Precision::kF64 ? 1e-10 : 1e-5;
   return std::abs(*of_a - *of_b) <= tolerance * size;
 }
 

@@ -23,7 +23,7 @@ inline constexpr Sum kSums[] = {{"attention_mass", &Numerics::attention_mass},
 // by at most 1e-5 (f32) or 1e-10 (f64) of the larger. Contexts have numbers of
 // either sign, whose sum may nearly cancel: it may differ by as much of
 // context_l2.
-bool IsSameSum(const Sum& sum, const std::string& precision, const Numerics& a,
+bool IsSameSum(const Sum& sum, Precision precision, const Numerics& a,
                const Numerics& b);
 
 }  // namespace attnbench

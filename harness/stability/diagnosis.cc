@@ -99,7 +99,7 @@ class Diagnosing {
       made.memory_length =
           std::max(made.memory_length, ColsOf(scores, request_.source));
     }
-    made.precision = request_.in_f64 ? "f64" : "f32";
+    made.precision = request_.in_f64 ? Precision::kF64 : Precision::kF32;
     made.tolerance = request_.tolerance;
     AddBoundAndLatency(made);
     if (!request_.alpha.empty()) made.alpha = DiagnoseAlpha(request_);
@@ -117,7 +117,7 @@ class Diagnosing {
  private:
   void AddBoundAndLatency(Diagnosis& diagnosis) const {
     const Description& about = FindMechanism<double>(kScan)->Describe();
-    const Config config = StabilitySubjects(about, "expect").at(0).config;
+    const Config config = StabilitySubjects(about, Mode::kExpect).at(0).config;
     std::vector<AlphaFindings> findings(request_.sequences.size());
     ParallelFor(std::ssize(findings), omp_get_max_threads(), [&](Index n) {
       const StabilityScores& all = request_.sequences[Size(n)];
@@ -184,7 +184,8 @@ class Diagnosing {
 
   DiagnosedMechanism OfMechanism(const std::string& mechanism) const {
     const Description& about = FindMechanism<double>(mechanism)->Describe();
-    std::vector<StabilitySubject> subjects = StabilitySubjects(about, "expect");
+    std::vector<StabilitySubject> subjects =
+        StabilitySubjects(about, Mode::kExpect);
     // Where the yardstick takes long, it is of a sample, and so is all else.
     std::vector<StabilityScores> sample;
     const Index most =
@@ -302,7 +303,7 @@ class Diagnosing {
     made.hard_distance =
         DistanceToHard(decoder, config, sequence, /*has_memory=*/false, 1)
             .attention;
-    config.mode = "decode";
+    config.mode = Mode::kDecode;
     std::vector<StepTrace> traces;
     DecodeSequence(decoder, config, sequence,
                    [&](Index /*i*/, const StepResult<double>& step) {
@@ -393,7 +394,7 @@ class Diagnosing {
       if (count == 0) return;
       const GradientSample& sample = samples.at(count);
       Config config = subjects[Size(s)].config;
-      config.mode = "gradient";
+      config.mode = Mode::kGradient;
       variants[Size(s)].gradient =
           request_.in_f64 ? Compared<double>(mechanism, config, sample)
                           : Compared<float>(mechanism, config, sample);
@@ -418,7 +419,7 @@ class Diagnosing {
     drawn.chunk_energy_scale = 1;
     sample.scores["cotangent"] =
         DrawStabilityScores(drawn, about, request_.seed, 0).at("cotangent");
-    exact.mode = "gradient";
+    exact.mode = Mode::kGradient;
     sample.exact = Evaluate<double>(point, exact, sample.scores);
     const Table<double>& gradient = sample.exact.gradients.at(request_.source);
     for (Index i = 0; i < outputs; ++i) {

@@ -272,7 +272,7 @@ struct Diagnosis {
   std::string source = {};
   std::vector<std::int64_t> shape = {};
   std::int64_t sequences = 1, output_length = 1, memory_length = 1;
-  std::string precision = "f32";
+  Precision precision = Precision::kF32;
   double tolerance = 0.01;
   std::optional<std::string> chunk_width = {};
   DiagnosedMass mass = {};
@@ -295,7 +295,7 @@ struct Diagnosis {
     visit("memory_length", self.memory_length,
           Rule{.description = "of the longest sequence", .minimum = 1});
     visit("precision", self.precision,
-          Rule{.description = "of what is measured", .one_of = {"f32", "f64"}});
+          Rule{.description = "of what is measured"});
     visit("tolerance", self.tolerance,
           Rule{.description = "the largest error, and loss of mass, that is "
                               "not called wrong",

@@ -235,7 +235,7 @@ std::string DiagnosisText(const Diagnosis& diagnosis) {
           ? "1 sequence"
           : fmt::format("{} sequences", diagnosis.sequences),
       diagnosis.output_length, diagnosis.memory_length, diagnosis.source,
-      fmt::join(diagnosis.shape, ", "), diagnosis.precision);
+      fmt::join(diagnosis.shape, ", "), NameOf(diagnosis.precision));
   // Results of older programs lack both.
   if (!diagnosis.mass.outputs.empty()) {
     text += MassText(diagnosis) + ChoicesText(diagnosis.choices);

@@ -21,11 +21,6 @@ struct Expected {
 };
 
 template <class Real>
-constexpr const char* PrecisionName() {
-  return sizeof(Real) == sizeof(float) ? "f32" : "f64";
-}
-
-template <class Real>
 Expectation<Real> MakeTables(const StabilityPoint& point, bool selects,
                              Expected<Real>& out) {
   const Index U = point.output_length;
@@ -51,7 +46,7 @@ Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
   Expected<Real> out;
   const Expectation<Real> views =
       MakeTables(point, ChoosesAtRandom(mechanism.Describe()), out);
-  if (config.mode == "expect") {
+  if (config.mode == Mode::kExpect) {
     mechanism.Expect(config, inputs.sequence(), views);
     return out;
   }

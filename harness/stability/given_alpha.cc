@@ -94,7 +94,7 @@ double FromForm(const StabilityPoint& point, const Config& config,
 
 DiagnosedAlpha DiagnoseAlpha(const DiagnosisRequest& request) {
   const Description& about = FindMechanism<double>(kScan)->Describe();
-  std::vector<StabilitySubject> forms = StabilitySubjects(about, "expect");
+  std::vector<StabilitySubject> forms = StabilitySubjects(about, Mode::kExpect);
   const Config exact_config = forms.at(0).config;
   // EMMA's estimator, the other variant, is exact.
   std::erase_if(forms, [](const StabilitySubject& subject) {

@@ -184,9 +184,9 @@ MatrixView<const Real> StabilityInputs<Real>::View(
 }
 
 std::vector<StabilitySubject> StabilitySubjects(const Description& about,
-                                                const std::string& mode) {
+                                                Mode mode) {
   std::vector<StabilitySubject> subjects;
-  if (about.scores.empty() || !Contains(about.modes, mode)) return subjects;
+  if (about.scores.empty() || !HasMode(about, mode)) return subjects;
   const Config base = DefaultConfig(about, mode);
   for (const VariantSpec& variant : about.variants) {
     if (variant.is_reference || !HasMode(variant, mode)) continue;
@@ -237,8 +237,9 @@ bool IsMeasured(const StabilityPoint& point, const StabilitySubject& subject) {
         limit.variant != subject.variant) {
       continue;
     }
-    return point.memory_length <=
-           (subject.config.mode == "gradient" ? limit.gradient : limit.expect);
+    return point.memory_length <= (subject.config.mode == Mode::kGradient
+                                       ? limit.gradient
+                                       : limit.expect);
   }
   return true;
 }

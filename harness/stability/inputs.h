@@ -75,7 +75,7 @@ struct StabilitySubject {
 // oracle; a variant that takes presets is there once for each. Empty if the
 // mechanism lacks the mode, or cannot start from given scores.
 std::vector<StabilitySubject> StabilitySubjects(const Description& about,
-                                                const std::string& mode);
+                                                Mode mode);
 
 // What a preset, or a variant that was run without, stands for; null: nothing.
 const PublishedForm* FindForm(const std::string& mechanism,

@@ -118,7 +118,7 @@ void AddSetting(const Setting& setting, std::uint64_t seed, int draws,
       std::int64_t not_finite = 0;
       for (const std::vector<StabilityRow>& draw : measured) {
         const auto row = std::ranges::find_if(draw, [&](const auto& one) {
-          return one.preset == of.preset && one.precision == "f32";
+          return one.preset == of.preset && one.precision == Precision::kF32;
         });
         ATTN_CHECK(row != draw.end());
         const Figure value = (*row).*figure;
@@ -148,7 +148,7 @@ double SecondOutput(const std::string& preset, const std::vector<float>& p,
   Expectation<float> out;
   out.attention = {attention.data(), 2, T};
   for (const StabilitySubject& subject :
-       StabilitySubjects(mechanism.Describe(), "expect")) {
+       StabilitySubjects(mechanism.Describe(), Mode::kExpect)) {
     if (subject.preset != preset) continue;
     mechanism.Expect(subject.config, sequence, out);
     return out.attention(1, static_cast<Index>(place));

@@ -52,14 +52,14 @@ class Plan {
       for (const double scale :
            chunks ? std::vector<double>{1, 10} : std::vector<double>{0}) {
         point.chunk_energy_scale = scale;
-        if (!StabilitySubjects(about, "expect").empty()) {
+        if (!StabilitySubjects(about, Mode::kExpect).empty()) {
           AddRows(about, point, over_length);
           const bool ledger =
               scale <= 1 && over_length && ChoosesAtRandom(about);
           if (ledger) AddLedger(point);
           if (family == kRealistic && MakesOnlyAlpha(about)) AddLosses(point);
         }
-        if (!StabilitySubjects(about, "gradient").empty() && scale <= 1) {
+        if (!StabilitySubjects(about, Mode::kGradient).empty() && scale <= 1) {
           AddGradients(point);
         }
       }

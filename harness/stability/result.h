@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/base/document.h"
+#include "harness/base/precision.h"
 #include "harness/machine/context.h"
 #include "harness/results/sweep_result.h"
 
@@ -32,7 +33,8 @@ inline Json NumbersIfFinite(std::initializer_list<const char*> figures) {
 struct StabilityLabels {
   std::string mechanism = {}, variant = {};
   std::optional<std::string> preset = {};
-  std::string precision = {}, family = {};
+  Precision precision = Precision::kF32;
+  std::string family = {};
   std::optional<double> chunk_energy_scale = {};
   std::int64_t memory_length = 1, output_length = 1;
 
@@ -42,7 +44,7 @@ struct StabilityLabels {
     visit("preset", self.preset,
           Rule{.description = "the source of the constants, of a variant that "
                               "takes them"});
-    visit("precision", self.precision, Rule{.one_of = {"f32", "f64"}});
+    visit("precision", self.precision);
     visit("family", self.family,
           Rule{.description = "how p is drawn: uniform; recommended, "
                               "sigmoid(N(-4, 1)); sharpness_S, sigmoid(S N(0, "

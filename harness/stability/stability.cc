@@ -66,7 +66,7 @@ StabilityLabels Labels(const StabilityPoint& point,
                        const StabilitySubject& subject) {
   StabilityLabels labels = {.mechanism = point.mechanism,
                             .variant = subject.variant,
-                            .precision = PrecisionName<Real>(),
+                            .precision = kPrecisionOf<Real>,
                             .family = point.family,
                             .memory_length = point.memory_length,
                             .output_length = point.output_length};
@@ -276,8 +276,8 @@ std::vector<Draw> MakeDraws(const StabilityPoint& point, const Config& exact,
 
 // The rows of a measure that takes one draw.
 template <class Measure>
-auto RowsOfFirstDraw(const StabilityPoint& point, const std::string& mode,
-                     std::uint64_t seed, const Measure& measure) {
+auto RowsOfFirstDraw(const StabilityPoint& point, Mode mode, std::uint64_t seed,
+                     const Measure& measure) {
   const auto subjects = StabilitySubjects(About(point), mode);
   const Draw draw =
       MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
@@ -296,21 +296,21 @@ Figure StabilityNumber(double value) {
 
 std::vector<StabilityRow> MeasureStabilityRows(const StabilityPoint& point,
                                                std::uint64_t seed, int draws) {
-  const auto subjects = StabilitySubjects(About(point), "expect");
+  const auto subjects = StabilitySubjects(About(point), Mode::kExpect);
   return RowsOf(point, subjects,
                 MakeDraws(point, subjects.at(0).config, seed, draws));
 }
 
 std::vector<StabilityRow> MeasureStabilityScores(
     const StabilityPoint& point, const StabilityScores& scores) {
-  const auto subjects = StabilitySubjects(About(point), "expect");
+  const auto subjects = StabilitySubjects(About(point), Mode::kExpect);
   return RowsOf(point, subjects,
                 {MakeDraw(point, subjects.at(0).config, scores)});
 }
 
 std::vector<StabilityGradient> MeasureStabilityGradients(
     const StabilityPoint& point, std::uint64_t seed) {
-  return RowsOfFirstDraw(point, "gradient", seed,
+  return RowsOfFirstDraw(point, Mode::kGradient, seed,
                          [&](const auto& subject, const Draw& draw, auto real) {
                            return MeasureGradient<decltype(real)>(
                                point, subject, draw);
@@ -319,7 +319,7 @@ std::vector<StabilityGradient> MeasureStabilityGradients(
 
 std::vector<StabilityLedger> MeasureStabilityLedger(const StabilityPoint& point,
                                                     std::uint64_t seed) {
-  return RowsOfFirstDraw(point, "expect", seed,
+  return RowsOfFirstDraw(point, Mode::kExpect, seed,
                          [&](const auto& subject, const Draw& draw, auto real) {
                            return MeasureLedger<decltype(real)>(point, subject,
                                                                 draw);
@@ -330,7 +330,7 @@ std::vector<StabilityLoss> MeasureStabilityLosses(const StabilityPoint& point,
                                                   std::uint64_t seed,
                                                   int draws) {
   ATTN_CHECK_EQ(point.memory_length, LossLengths().back());
-  const auto subjects = StabilitySubjects(About(point), "expect");
+  const auto subjects = StabilitySubjects(About(point), Mode::kExpect);
   const auto made = MakeDraws(point, subjects.at(0).config, seed, draws);
   std::vector<StabilityLoss> losses;
   for (const auto& of_subject :

@@ -56,6 +56,12 @@ Axis NameAxis(std::string name, std::vector<std::string> names,
   return axis;
 }
 
+template <Named Value>
+Axis NameAxis(std::string name, Value default_value, std::string help) {
+  return NameAxis(std::move(name), NamesOf<Value>(), NameOf(default_value),
+                  std::move(help));
+}
+
 Axis OfPoint(Axis axis) {
   axis.of_point = true;
   return axis;
@@ -110,7 +116,7 @@ Axis VariantAxis() {
 
 Axis WorkloadAxis() {
   Axis axis = NameAxis(
-      "workload", NamesOf(kWorkloads), "uniform",
+      "workload", NamesOf<WorkloadKind>(), "uniform",
       "how inputs are drawn, e.g. --workload uniform,planted,bias:-2; copy:S "
       "are sources of whole decoders, whose scans pass the share S of the "
       "memory");
@@ -148,30 +154,30 @@ std::vector<Axis> MakeAxes() {
                    "e.g. --encoder given"))),
       IntegerAxis("threads", "j", kGreatestThreads, "1",
                   "OpenMP threads, e.g. -j 1,2"),
-      NameAxis("precision", {"f32", "f64"}, "f32",
+      NameAxis("precision", Precision::kF32,
                "width of a number, e.g. --precision f32,f64"),
-      NameAxis("mode", {"decode", "expect", "gradient"}, "decode",
+      NameAxis("mode", Mode::kDecode,
                "what runs: the test-time process, or in training its "
                "expectation, without or with gradients, e.g. --mode "
                "decode,expect,gradient"),
       WithTrainingDefault(
-          "attention",
-          NameAxis("scope", {"full", "attention", "decoder"}, "full",
+          NameOf(Scope::kAttention),
+          NameAxis("scope", Scope::kFull,
                    "what a sample times: full is from memory and decoder "
                    "states to contexts, attention from given scores to "
                    "attention (not in mode decode); with mode gradient, and "
                    "back; decoder is a whole encoder and decoder, e.g. --scope "
                    "full,attention")),
       WithTrainingDefault(
-          "teacher_forced",
-          NameAxis("schedule", {"online", "teacher_forced"}, "online",
+          NameOf(Schedule::kTeacherForced),
+          NameAxis("schedule", Schedule::kOnline,
                    "one decoder state at a time, or all known beforehand (in "
                    "training always), e.g. --schedule online,teacher_forced")),
-      Declared(NameAxis("energy", NamesOf(kEnergies), "dot",
+      Declared(NameAxis("energy", EnergyKind::kDot,
                         "the energy function, e.g. --energy dot,additive")),
       VariantAxis(),
       WorkloadAxis(),
-      Declared(NameAxis("end", NamesOf(kEnds), "absorb",
+      Declared(NameAxis("end", EndPolicy::kAbsorb,
                         "where output i+1 starts when output i chose no entry, "
                         "e.g. --end stay_last")),
   };
@@ -306,8 +312,8 @@ const std::vector<Axis>& AllAxes() {
   return axes;
 }
 
-const std::string& DefaultOf(const Axis& axis, const std::string& mode) {
-  return mode == "decode" || axis.training_default.empty()
+const std::string& DefaultOf(const Axis& axis, Mode mode) {
+  return mode == Mode::kDecode || axis.training_default.empty()
              ? axis.default_value
              : axis.training_default;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/base/json.h"
+#include "harness/base/precision.h"
 #include "harness/sweep/values.h"
 #include "mechanisms/mechanism.h"
 
@@ -61,7 +62,7 @@ inline constexpr std::size_t kMostAxisValues = 100'000;
 const std::vector<Axis>& AllAxes();
 
 // The default of the axis in a mode.
-const std::string& DefaultOf(const Axis& axis, const std::string& mode);
+const std::string& DefaultOf(const Axis& axis, Mode mode);
 
 // The default for people: "full; training: attention".
 std::string DefaultText(const Axis& axis);
@@ -93,17 +94,45 @@ AxisValue CheckAxisValue(const Axis& axis, const Json& value,
 // What the value of an axis in a result must be.
 Rule RuleOf(const Axis& axis);
 
-// The values of the axes `energy` and `end`, by their names.
-inline constexpr NamedValue<EnergyKind> kEnergies[] = {
-    {"dot", EnergyKind::kDot},
-    {"bilinear", EnergyKind::kBilinear},
-    {"additive", EnergyKind::kAdditive},
-    {"normalized_additive", EnergyKind::kNormalizedAdditive},
-    {"scaled_bilinear", EnergyKind::kScaledBilinear}};
-inline constexpr NamedValue<EndPolicy> kEnds[] = {
-    {"absorb", EndPolicy::kAbsorb},
-    {"stay_last", EndPolicy::kStayLast},
-    {"restart", EndPolicy::kRestart}};
+// What a sample times: from memory and decoder states to contexts, from given
+// scores to attention, or a whole encoder and decoder.
+enum class Scope { kFull, kAttention, kDecoder };
+
+// The values of axes by their names.
+template <>
+struct ValueNames<Mode> {
+  static constexpr NamedValue<Mode> kAll[] = {{"decode", Mode::kDecode},
+                                              {"expect", Mode::kExpect},
+                                              {"gradient", Mode::kGradient}};
+};
+template <>
+struct ValueNames<Scope> {
+  static constexpr NamedValue<Scope> kAll[] = {{"full", Scope::kFull},
+                                               {"attention", Scope::kAttention},
+                                               {"decoder", Scope::kDecoder}};
+};
+template <>
+struct ValueNames<Schedule> {
+  static constexpr NamedValue<Schedule> kAll[] = {
+      {"online", Schedule::kOnline},
+      {"teacher_forced", Schedule::kTeacherForced}};
+};
+template <>
+struct ValueNames<EnergyKind> {
+  static constexpr NamedValue<EnergyKind> kAll[] = {
+      {"dot", EnergyKind::kDot},
+      {"bilinear", EnergyKind::kBilinear},
+      {"additive", EnergyKind::kAdditive},
+      {"normalized_additive", EnergyKind::kNormalizedAdditive},
+      {"scaled_bilinear", EnergyKind::kScaledBilinear}};
+};
+template <>
+struct ValueNames<EndPolicy> {
+  static constexpr NamedValue<EndPolicy> kAll[] = {
+      {"absorb", EndPolicy::kAbsorb},
+      {"stay_last", EndPolicy::kStayLast},
+      {"restart", EndPolicy::kRestart}};
+};
 
 }  // namespace attnbench
 

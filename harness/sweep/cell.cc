@@ -5,19 +5,6 @@
 #include "mechanisms/registry.h"
 
 namespace attnbench {
-namespace {
-
-// `name` is one that the table of axes allows.
-template <class Values>
-auto ValueOf(const Values& values, const std::string& name) {
-  const auto found =
-      std::find_if(std::begin(values), std::end(values),
-                   [&](const auto& value) { return value.name == name; });
-  ATTN_CHECK(found != std::end(values));
-  return found->value;
-}
-
-}  // namespace
 
 std::vector<std::string> MechanismNames() {
   std::vector<std::string> names;
@@ -65,10 +52,10 @@ Config MakeConfig(const CellIdentity& cell) {
   config.dim = cell.Int("dim");
   if (is_set("chunk_width")) config.chunk_width = cell.Int("chunk_width");
   if (is_set("num_contexts")) config.num_contexts = cell.Int("num_contexts");
-  if (is_set("energy")) config.energy = ValueOf(kEnergies, cell.Text("energy"));
-  if (is_set("end")) config.end = ValueOf(kEnds, cell.Text("end"));
-  config.mode = cell.Text("mode");
-  config.schedule = cell.Text("schedule");
+  if (is_set("energy")) config.energy = cell.As<EnergyKind>("energy");
+  if (is_set("end")) config.end = cell.As<EndPolicy>("end");
+  config.mode = cell.mode();
+  config.schedule = cell.schedule();
   config.variant = cell.Text("variant");
   config.options = cell.options;
   return config;

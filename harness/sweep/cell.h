@@ -38,6 +38,15 @@ struct CellIdentity {
   const std::string& Text(std::string_view axis) const {
     return axes.at(axis).text();
   }
+  // The value of an axis that has one of an enumeration's.
+  template <Named Value>
+  Value As(std::string_view axis) const {
+    return FindNamed<Value>(Text(axis)).value();
+  }
+  Mode mode() const { return As<Mode>("mode"); }
+  Scope scope() const { return As<Scope>("scope"); }
+  Schedule schedule() const { return As<Schedule>("schedule"); }
+  Precision precision() const { return As<Precision>("precision"); }
   // The same for the same identity, and different for different ones. An option
   // that only another variant reads is left out at its default: results from
   // before it have the same cells. Journals hold hashes of it.
@@ -52,6 +61,12 @@ struct CellIdentity {
   }
 };
 
+// What a first process found of a cell. Later ones take samples alike, and
+// leave out what cannot differ between processes.
+struct Replicate {
+  std::int64_t trials_per_sample = 1;
+};
+
 // A cell that is to be measured.
 struct Cell : CellIdentity {
   bool is_peers = false;           // the variant is one of a peer's
@@ -59,17 +74,26 @@ struct Cell : CellIdentity {
   // Why it cannot be measured at all ("variant moving_sum is not one of
   // soft's"); it is in the result as `skipped`.
   std::optional<std::string> skip_reason;
-  // What another process found: all processes of a cell take samples alike. 0:
-  // to be found.
-  std::int64_t trials_per_sample = 0;
+  std::optional<Replicate> replicate;  // none in the first process
 
-  // Whether another process has measured it.
-  bool was_measured() const { return trials_per_sample > 0; }
+  // What a worker is told, which may be of an older program.
+  static void Fields(auto& self, auto& visit) {
+    CellIdentity::Fields(self, visit);
+    visit("is_peers", self.is_peers);
+    visit("peer_approximates", self.peer_approximates);
+    visit("skip_reason", self.skip_reason);
+    std::int64_t trials =
+        self.replicate ? self.replicate->trials_per_sample : 0;
+    visit("trials_per_sample", trials);
+    if constexpr (requires { self.replicate.reset(); }) {
+      if (trials > 0) self.replicate = Replicate{trials};
+    }
+  }
 };
 
 // Whether a whole encoder and decoder is timed, and not attention alone.
 inline bool IsWholeDecoder(const AxisMap& axes) {
-  return axes.at("scope").text() == "decoder";
+  return axes.at("scope").text() == NameOf(Scope::kDecoder);
 }
 
 // The mechanism's view of a cell.

@@ -14,7 +14,7 @@ namespace {
 // Names the cell's axes that the peer cannot do.
 std::optional<std::string> PeerSkipReason(const PeerVariant& variant,
                                           const Cell& cell) {
-  const bool decodes = cell.Text("mode") == "decode";
+  const bool decodes = cell.mode() == Mode::kDecode;
   for (const auto& [axis, has] :
        {std::pair("mode", &variant.modes),
         std::pair("schedule", decodes ? &variant.schedules : nullptr),

@@ -22,8 +22,8 @@ namespace {
 Description Describe(const std::string& mechanism) {
   if (mechanism == kNoAttention) {
     return {.name = kNoAttention,
-            .modes = {"decode"},
-            .schedules = {"online"},
+            .modes = {Mode::kDecode},
+            .schedules = {Schedule::kOnline},
             .variants = {{.name = "exact", .help = ""}}};
   }
   const auto* const found = FindMechanism<float>(mechanism);
@@ -120,7 +120,7 @@ AxisValue Resolve(const Axis& axis, const AxisMap& axes,
                   std::size_t followed = 0) {
   const AxisValue& value = axes.at(axis.name);
   if (value == kDefaultOfMode) {
-    return DefaultOf(axis, axes.at("mode").text());
+    return DefaultOf(axis, FindNamed<Mode>(axes.at("mode").text()).value());
   }
   const Axis* const other = ReferredAxis(axis, value);
   if (other == nullptr) return value;
@@ -349,16 +349,15 @@ std::optional<std::string> ModeSkipReason(const Description& description,
     return "mechanism none and workload copy:S are of whole decoders: scope "
            "decoder only";
   }
-  const std::string mode = cell.Text("mode");
-  const bool is_full = cell.Text("scope") == "full";
-  if (mode == "decode") {
+  const bool is_full = cell.scope() == Scope::kFull;
+  if (cell.mode() == Mode::kDecode) {
     if (is_full) return std::nullopt;
     return "mode decode is timed in scope full or decoder";
   }
-  if (cell.Text("schedule") != "teacher_forced") {
+  if (cell.schedule() != Schedule::kTeacherForced) {
     return fmt::format(
         "mode {} knows all states beforehand: schedule teacher_forced only",
-        mode);
+        cell.Text("mode"));
   }
   if (!is_full && description.scores.empty()) {
     return fmt::format(
@@ -380,9 +379,9 @@ std::optional<std::string> SkipReason(const Description& description,
     return fmt::format("{} {} is not one of {}'s: {}", axis, cell.Text(axis),
                        owner, fmt::join(has, ", "));
   };
-  auto reason = lacks("mode", cell.mechanism, description.modes);
-  if (!reason && cell.Text("mode") == "decode") {
-    reason = lacks("schedule", cell.mechanism, description.schedules);
+  auto reason = lacks("mode", cell.mechanism, NamesOf(description.modes));
+  if (!reason && cell.mode() == Mode::kDecode) {
+    reason = lacks("schedule", cell.mechanism, NamesOf(description.schedules));
   }
   std::vector<std::string> variants;
   for (const VariantSpec& spec : description.variants) {
@@ -390,7 +389,8 @@ std::optional<std::string> SkipReason(const Description& description,
     if (reason || spec.name != cell.Text("variant") || spec.modes.empty()) {
       continue;
     }
-    reason = lacks("mode", fmt::format("variant {}", spec.name), spec.modes);
+    reason = lacks("mode", fmt::format("variant {}", spec.name),
+                   NamesOf(spec.modes));
   }
   if (!reason) reason = lacks("variant", cell.mechanism, variants);
   return reason ? reason : ModeSkipReason(description, cell);

@@ -17,18 +17,6 @@
 
 namespace attnbench {
 
-// A value of an enumeration by its name.
-template <class Value>
-struct NamedValue {
-  std::string_view name;
-  Value value;
-};
-std::vector<std::string> NamesOf(const auto& named_values) {
-  std::vector<std::string> names;
-  for (const auto& one : named_values) names.emplace_back(one.name);
-  return names;
-}
-
 // A whole number, a text ("uniform", "inf", "=T"), or null if the mechanism
 // does not have the axis. Numbers and texts convert to values implicitly.
 class AxisValue {

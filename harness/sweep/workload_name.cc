@@ -58,7 +58,7 @@ void TakeParameter(std::string_view text, std::string_view parameter,
 }  // namespace
 
 WorkloadName ParseWorkload(std::string_view text, const std::string& where) {
-  for (const auto& [name, kind] : kWorkloads) {
+  for (const auto& [name, kind] : ValueNames<WorkloadKind>::kAll) {
     WorkloadName workload;
     workload.kind = kind;
     const std::size_t colon = name.find(':');
@@ -70,7 +70,8 @@ WorkloadName ParseWorkload(std::string_view text, const std::string& where) {
     TakeParameter(text, text.substr(colon + 1), where, workload);
     return workload;
   }
-  throw UserError(where, UnknownName("workload", text, NamesOf(kWorkloads)));
+  throw UserError(where,
+                  UnknownName("workload", text, NamesOf<WorkloadKind>()));
 }
 
 }  // namespace attnbench

@@ -24,11 +24,17 @@ inline constexpr double kLeastShare = 0.01;  // S of copy:S
 
 // "bias:R" takes a finite number, "wait_k:K" a whole number from 1 on, "copy:S"
 // a share from kLeastShare to 1, "file:CASE" a file that can be read.
-inline constexpr NamedValue<WorkloadKind> kWorkloads[] = {
-    {"uniform", WorkloadKind::kUniform},   {"planted", WorkloadKind::kPlanted},
-    {"diagonal", WorkloadKind::kDiagonal}, {"bias:R", WorkloadKind::kBias},
-    {"wait_k:K", WorkloadKind::kWaitK},    {"copy:S", WorkloadKind::kCopy},
-    {"file:CASE", WorkloadKind::kFile}};
+template <>
+struct ValueNames<WorkloadKind> {
+  static constexpr NamedValue<WorkloadKind> kAll[] = {
+      {"uniform", WorkloadKind::kUniform},
+      {"planted", WorkloadKind::kPlanted},
+      {"diagonal", WorkloadKind::kDiagonal},
+      {"bias:R", WorkloadKind::kBias},
+      {"wait_k:K", WorkloadKind::kWaitK},
+      {"copy:S", WorkloadKind::kCopy},
+      {"file:CASE", WorkloadKind::kFile}};
+};
 
 struct WorkloadName {
   WorkloadKind kind = WorkloadKind::kUniform;

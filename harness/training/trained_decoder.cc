@@ -318,7 +318,7 @@ Array<float> TrainedDecoder::LastExpectedContext(
   sequence.memory = memory;
   sequence.contexts = contexts.view();
   Config config = MechanismConfig();
-  config.mode = "expect";
+  config.mode = Mode::kExpect;
   mechanism_->Expect(config, sequence, {});
   const std::span<float> last = contexts.view().Row(outputs - 1);
   return {last.begin(), last.end()};

@@ -106,18 +106,20 @@ class Grid {
                     });
     }
     if (Declares("energy") && crossing.from_states) {
-      const std::size_t count = crossing.energies ? std::size(kEnergies) : 1;
-      cases = Cross(cases, std::span(kEnergies).first(count),
+      constexpr std::span kEnergies(ValueNames<EnergyKind>::kAll);
+      const std::size_t count = crossing.energies ? kEnergies.size() : 1;
+      cases = Cross(cases, kEnergies.first(count),
                     [](const auto& energy, Config& config) {
                       config.energy = energy.value;
                       return fmt::format("energy={}", energy.name);
                     });
     }
     if (Declares("end")) {
-      cases = Cross(cases, kEnds, [](const auto& end, Config& config) {
-        config.end = end.value;
-        return fmt::format("end={}", end.name);
-      });
+      cases = Cross(cases, ValueNames<EndPolicy>::kAll,
+                    [](const auto& end, Config& config) {
+                      config.end = end.value;
+                      return fmt::format("end={}", end.name);
+                    });
     }
     for (const OptionSpec& option : about_.options) {
       const std::vector<OptionValue> values = ValuesOf(option, crossing);
@@ -351,7 +353,7 @@ std::vector<VerifyCase> MakeVerifyCases(
                     fmt::format("is {}, and trials need {}",
                                 OptionText(found->second), OptionText(value)));
   }
-  if (!Contains(description.modes, "expect")) return {};
+  if (!HasMode(description, Mode::kExpect)) return {};
   Grid grid(description, options);
   if (ChoosesAtRandom(description)) {
     AddRandom(FindScore(description, "p_choose") != nullptr, quick, grid);

@@ -204,7 +204,7 @@ class KernelMeasurer {
       KernelError row = {
           .kernel = subject_.kernel,
           .what = subject_.results[r].what,
-          .precision = sizeof(Real) == sizeof(float) ? "f32" : "f64",
+          .precision = kPrecisionOf<Real>,
           .level = level_,
           .family = kKernelFamilies[static_cast<std::size_t>(family)],
           .unit = subject_.results[r].unit,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/base/document.h"
+#include "harness/base/precision.h"
 #include "harness/machine/context.h"
 #include "harness/results/sweep_result.h"
 #include "harness/verify/result.h"
@@ -23,8 +24,9 @@ inline const std::vector<std::string> kKernelFamilies = {
 
 // What one kernel makes of one family of inputs, at one SIMD level.
 struct KernelError {
-  std::string kernel = {}, what = {}, precision = {}, level = {}, family = {},
-              unit = {};
+  std::string kernel = {}, what = {};
+  Precision precision = Precision::kF32;
+  std::string level = {}, family = {}, unit = {};
   // Unset where it is not finite.
   std::optional<double> error = {};
   double bound = 1;
@@ -37,7 +39,7 @@ struct KernelError {
                .not_empty = true});
     visit("what", self.what,
           Rule{.description = "which of its results", .not_empty = true});
-    visit("precision", self.precision, Rule{.one_of = {"f32", "f64"}});
+    visit("precision", self.precision);
     visit("level", self.level,
           Rule{.description = "the SIMD level", .not_empty = true});
     visit("family", self.family,

@@ -96,7 +96,7 @@ Trained VerifySubject::Train() const {
   Expect({.attention = trained.attention.view(),
           .selection = trained.selection.view()},
          trained.contexts);
-  if (Contains(about_.modes, "gradient")) AddGradients(trained);
+  if (HasMode(about_, Mode::kGradient)) AddGradients(trained);
   return trained;
 }
 

@@ -27,7 +27,7 @@ const Description& About() {
     made.variants.push_back(
         {.name = kPairs,
          .help = "what exact does, by all pairs of start and choice, O(T^2)",
-         .modes = {"expect", "gradient"}});
+         .modes = {Mode::kExpect, Mode::kGradient}});
     return made;
   }();
   return about;

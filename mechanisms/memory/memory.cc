@@ -168,8 +168,8 @@ const Description& About() {
       .title = "fixed-size memory attention",
       .paper = "Britz et al. 2017, section 3, eqs 4-10",
       .axes = {"num_contexts"},
-      .modes = {"decode", "expect", "gradient"},
-      .schedules = {"online"},
+      .modes = {Mode::kDecode, Mode::kExpect, Mode::kGradient},
+      .schedules = {Schedule::kOnline},
       .variants = {{"exact", "K contexts made while encoding"},
                    {.name = "reference",
                     .help = "eqs 4 to 10 in scalar loops",
@@ -237,7 +237,7 @@ class Memory final : public Mechanism<Real> {
 
   Operations Count(const Config& config,
                    const CountedWork& work) const override {
-    if (config.mode != "decode") return CountTraining<Real>(config, work);
+    if (config.mode != Mode::kDecode) return CountTraining<Real>(config, work);
     const auto T = static_cast<double>(work.memory_length);
     const auto U = static_cast<double>(work.steps.size());
     const auto K = static_cast<double>(config.num_contexts);

@@ -208,7 +208,7 @@ Operations CountTraining(const Config& config, const CountedWork& work) {
   const auto U = static_cast<double>(work.steps.size());
   const auto K = static_cast<double>(config.num_contexts);
   const auto d = static_cast<double>(config.dim);
-  const bool gradient = config.mode == "gradient";
+  const bool gradient = config.mode == Mode::kGradient;
   const bool encoded =
       config.Option<std::string>("position_encoding") != "none";
   // A score takes a comparison, a difference, an exp, a sum and a division, and

@@ -176,8 +176,8 @@ constexpr double kSigmoidBackwardFlops = 2;
 
 Description HardDescription(Description about, bool has_chunk_energies,
                             const std::vector<VariantSpec>& published) {
-  about.modes = {"decode", "expect", "gradient"};
-  about.schedules = {"online"};
+  about.modes = {Mode::kDecode, Mode::kExpect, Mode::kGradient};
+  about.schedules = {Schedule::kOnline};
   about.variants = {
       {"exact", "the scan, energies when they are needed; its expectation"},
       {.name = "reference",
@@ -190,7 +190,7 @@ Description HardDescription(Description about, bool has_chunk_energies,
                "preset; what follows from alpha is exact"}};
   approximate.insert(approximate.end(), published.begin(), published.end());
   for (VariantSpec variant : approximate) {
-    variant.modes = {"expect", "gradient"};
+    variant.modes = {Mode::kExpect, Mode::kGradient};
     variant.approximates = true;
     about.variants.push_back(variant);
   }
@@ -230,7 +230,7 @@ std::unique_ptr<AttentionFunction<Real>> HardMechanism<Real>::MakeFunction(
                                                 ? training_.published
                                                 : PublishedChunks<Real>());
   }
-  if (!HasMode(variant, "expect")) {
+  if (!HasMode(variant, Mode::kExpect)) {
     throw Unsupported("variant " + variant.name + " has no expectation");
   }
   return MakeHardExpectation<Real>(config, training_.exact);
@@ -276,7 +276,7 @@ template <class Real>
 Operations HardMechanism<Real>::Count(const Config& config,
                                       const CountedWork& work) const {
   const ChunkRule rule = rule_(config);
-  if (config.mode != "decode") {
+  if (config.mode != Mode::kDecode) {
     FunctionCost cost = rule.has_energies()
                             ? training_.cost(config, work.memory_length)
                             : FunctionCost();

@@ -92,7 +92,7 @@ VariantSpec VariantO0() {
           .help = "MAD's benchmark on Eigen, entries as columns, with -O0",
           .reads_scores = false,
           .counts_memory = false,
-          .modes = {"decode"}};
+          .modes = {Mode::kDecode}};
 }
 
 VariantSpec VariantO3() {
@@ -100,7 +100,7 @@ VariantSpec VariantO3() {
           .help = "MAD's benchmark on Eigen, entries as columns, with -O3",
           .reads_scores = false,
           .counts_memory = false,
-          .modes = {"decode"}};
+          .modes = {Mode::kDecode}};
 }
 
 bool IsPublished(const std::string& variant) {

@@ -125,8 +125,8 @@ const Description& About() {
       .title = "running mean of the memory",
       .paper = "none: the example to copy",
       .axes = {},
-      .modes = {"decode", "expect", "gradient"},
-      .schedules = {"online"},
+      .modes = {Mode::kDecode, Mode::kExpect, Mode::kGradient},
+      .schedules = {Schedule::kOnline},
       .variants = {{"exact", "a sum that grows by an entry an output"},
                    {.name = "reference",
                     .help = "every mean from its definition",
@@ -195,7 +195,7 @@ class Skeleton final : public Mechanism<Real> {
     total.memory_rows = entries;
     total.flops = d * (2 * entries + outputs);
     total.bytes = sizeof(Real) * d * (entries + outputs);
-    if (config.mode != "gradient") return total;
+    if (config.mode != Mode::kGradient) return total;
     total.memory_rows *= 2;
     total.flops += d * 2 * outputs;
     total.bytes *= 2;

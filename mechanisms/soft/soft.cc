@@ -139,8 +139,8 @@ const Description& About() {
       .title = "soft attention",
       .paper = "Raffel et al. 2017, 2.1, eqs 2-3; Bahdanau et al. 2015",
       .axes = {"energy"},
-      .modes = {"decode", "expect", "gradient"},
-      .schedules = {"online", "teacher_forced"},
+      .modes = {Mode::kDecode, Mode::kExpect, Mode::kGradient},
+      .schedules = {Schedule::kOnline, Schedule::kTeacherForced},
       .variants = {{"exact", "softmax over the whole memory"},
                    {.name = "reference",
                     .help = "eqs 2 and 3 in scalar loops",
@@ -164,7 +164,7 @@ class Soft final : public Mechanism<Real> {
     CheckScores(inputs);
     const bool is_reference = VariantOf(About(), config).is_reference;
     const bool is_published = published::IsPublished(config.variant);
-    if (config.schedule == "teacher_forced") {
+    if (config.schedule == Schedule::kTeacherForced) {
       if (is_reference || is_published) {
         throw Unsupported("schedule teacher_forced has variant exact only");
       }
@@ -201,7 +201,7 @@ class Soft final : public Mechanism<Real> {
 
   Operations Count(const Config& config,
                    const CountedWork& work) const override {
-    if (config.mode != "decode") {
+    if (config.mode != Mode::kDecode) {
       return CountTraining<Real>(config, work, /*has_chunk_energies=*/false,
                                  kSoftmaxCost);
     }

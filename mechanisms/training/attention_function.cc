@@ -393,7 +393,7 @@ bool TakesEnergiesAlone(const Description& description) {
              score.name == kChunkEnergiesInput.name;
     });
   };
-  return std::ranges::count(description.modes, "gradient") > 0 &&
+  return HasMode(description, Mode::kGradient) &&
          FindScore(description, kEnergiesInput.name) != nullptr &&
          std::ranges::all_of(description.scores, has_energies);
 }

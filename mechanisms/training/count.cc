@@ -23,7 +23,7 @@ Operations CountTraining(const Config& config, const CountedWork& work,
   const auto T = static_cast<double>(work.memory_length);
   const auto U = static_cast<double>(U_outputs);
   const auto d = static_cast<double>(config.dim);
-  const bool with_gradient = config.mode == "gradient";
+  const bool with_gradient = config.mode == Mode::kGradient;
   const double tables = has_chunk_energies ? 2 : 1;
   Operations total;
   total.energies = T * U;

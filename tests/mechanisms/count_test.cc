@@ -142,7 +142,7 @@ TEST(CountTest, GivenScoresCostNothingToMake) {
 // T = 5 and U = 2 make 10 pairs.
 TEST(CountTest, TrainingFromStatesToContexts) {
   Config config = ConfigFor("monotonic");
-  config.mode = "expect";
+  config.mode = Mode::kExpect;
   // Each pair takes 2 d for the energy, 10 for alpha and 2 d for the context.
   // The bytes are all rows once for energies and once for contexts, 2 states, 2
   // contexts, and tables of scores and alpha.
@@ -150,7 +150,7 @@ TEST(CountTest, TrainingFromStatesToContexts) {
       "monotonic", config, 5, std::vector<StepTrace>(2),
       {10, 0, 5 + 5, 10 * (8 + 10 + 8), kRowBytes * (10 + 2 + 2) + 4 * 10 * 2});
   config = ConfigFor("soft");
-  config.mode = "gradient";
+  config.mode = Mode::kGradient;
   // The way back takes two products for each product, and 4 for the softmax; it
   // reads rows, states and contexts again and writes them, and tables twice.
   ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
@@ -160,7 +160,7 @@ TEST(CountTest, TrainingFromStatesToContexts) {
 
 TEST(CountTest, TrainingUnderAdditiveReadsAKeyForEachPair) {
   Config config = ConfigFor("monotonic");
-  config.mode = "expect";
+  config.mode = Mode::kExpect;
   config.energy = EnergyKind::kAdditive;
   config.options["noise"] = 1.0;
   // V h + b takes 44 for each entry with the exp, W s 40 for each output; each
@@ -180,7 +180,7 @@ TEST(CountTest, TrainingUnderAdditiveReadsAKeyForEachPair) {
 
 TEST(CountTest, TrainingFromScoresToAttention) {
   Config config = ConfigFor("mocha");
-  config.mode = "gradient";
+  config.mode = Mode::kGradient;
   config.chunk_width = 2;
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
               {10, 10, 0, 10 * (4 + 6 + 9 + 21), 2 * 4 * 10 * 3},
@@ -194,7 +194,7 @@ TEST(CountTest, TrainingFromScoresToAttention) {
               {10, 0, 0, 10 * (4 + 6), 2 * 4 * 10 * 2}, /*scores_given=*/true,
               /*attention_only=*/true);
   config = ConfigFor("matcha");
-  config.mode = "expect";
+  config.mode = Mode::kExpect;
   // Each output has 15 pairs of start and choice.
   ExpectCount("matcha", config, 5, std::vector<StepTrace>(2),
               {10, 10, 0, 10 * (4 + 8) + 2 * 15 * 6, 4 * 10 * 3},
@@ -208,7 +208,7 @@ TEST(CountTest, TrainingFromScoresToAttention) {
 TEST(CountTest, TrainingOfMemory) {
   Config config = ConfigFor("memory");
   config.num_contexts = 2;
-  config.mode = "gradient";
+  config.mode = Mode::kGradient;
   // The K scores take 5, and 4 back, for 3 entries and 2 outputs; scores and
   // contexts take 2 K d for each, and twice that back. Rows are as in decoding,
   // three times; beside them are K parameter rows, states, the K contexts and
@@ -216,7 +216,7 @@ TEST(CountTest, TrainingOfMemory) {
   ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
               {0, 0, 3 * (3 + 4), 5 * (2 * 9 + 3 * (16 + 16)),
                kRowBytes * 3 * (7 + 2 * 5 + 2 + 2 * 2 + 2)});
-  config.mode = "expect";
+  config.mode = Mode::kExpect;
   ExpectCount("memory", config, 3, std::vector<StepTrace>(2),
               {0, 0, 0, 5 * 2 * 5 + 2 * 6 * 2, 4 * (2 * 5 + 6)},
               /*scores_given=*/true, /*attention_only=*/true);

@@ -41,7 +41,7 @@ template <class Real>
 std::vector<Config> EveryScheduleAndEnd(const Mechanism<Real>& mechanism,
                                         Index dim) {
   std::vector<Config> configs;
-  for (const std::string& schedule : mechanism.Describe().schedules) {
+  for (const Schedule schedule : mechanism.Describe().schedules) {
     for (const EndPolicy end :
          {EndPolicy::kAbsorb, EndPolicy::kStayLast, EndPolicy::kRestart}) {
       configs.push_back(DefaultConfig(mechanism, dim));

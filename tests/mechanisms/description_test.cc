@@ -103,14 +103,15 @@ TEST(Variants, MustAgreeUnlessTheyOnlyApproximateTraining) {
   const Description& about = FindMechanism<float>("monotonic")->Describe();
   Config config;
   for (const auto& [variant, mode, must] :
-       {std::tuple("exact", "gradient", true),
-        std::tuple("reference", "expect", true),
-        std::tuple("parallel", "expect", false),
-        std::tuple("parallel", "gradient", false),
-        std::tuple("published_O3", "decode", true)}) {
+       {std::tuple("exact", Mode::kGradient, true),
+        std::tuple("reference", Mode::kExpect, true),
+        std::tuple("parallel", Mode::kExpect, false),
+        std::tuple("parallel", Mode::kGradient, false),
+        std::tuple("published_O3", Mode::kDecode, true)}) {
     config.variant = variant;
     config.mode = mode;
-    EXPECT_EQ(MustAgree(about, config), must) << variant << " " << mode;
+    EXPECT_EQ(MustAgree(about, config), must)
+        << variant << " " << static_cast<int>(mode);
   }
   config.variant = "unheard of";
   EXPECT_THROW(VariantOf(about, config), Unsupported);
@@ -129,11 +130,11 @@ TEST(Variants, TheFirstIsExactAndOneIsTheReference) {
 }
 
 TEST(Variants, HaveAllModesUnlessTheyNameTheirs) {
-  EXPECT_TRUE(HasMode({.name = "exact", .help = ""}, "gradient"));
+  EXPECT_TRUE(HasMode({.name = "exact", .help = ""}, Mode::kGradient));
   const VariantSpec published = {
-      .name = "published", .help = "", .modes = {"expect"}};
-  EXPECT_TRUE(HasMode(published, "expect"));
-  EXPECT_FALSE(HasMode(published, "decode"));
+      .name = "published", .help = "", .modes = {Mode::kExpect}};
+  EXPECT_TRUE(HasMode(published, Mode::kExpect));
+  EXPECT_FALSE(HasMode(published, Mode::kDecode));
 }
 
 // The gates find the reference by its name, the mechanisms by the flag.

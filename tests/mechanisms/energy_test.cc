@@ -51,7 +51,7 @@ void ExpectAgreement(const Mechanism<Real>& mechanism, const Config& config,
   sequence.inputs.energy_bias = reference.inputs.energy_bias = bias;
   const auto steps = DecodeKeepingSteps(mechanism, config, sequence);
   std::vector<Index> positions;
-  if (config.schedule == "online") {
+  if (config.schedule == Schedule::kOnline) {
     for (const auto& step : steps) positions.push_back(step.position);
   }
   reference_config.variant = "reference";
@@ -111,7 +111,7 @@ TYPED_TEST(EnergyTest, TeacherForcedSoftAttentionIsThatOfTheOnlineReference) {
         online.options["keys"] = keys;
         online.want_weights = true;
         Config config = online;
-        config.schedule = "teacher_forced";
+        config.schedule = Schedule::kTeacherForced;
         ExpectAgreement(mechanism, config, online, static_cast<Real>(bias));
       }
     }
@@ -234,7 +234,7 @@ TYPED_TEST(EnergyTest, TeacherForcedSoftAttentionTakesGivenEnergies) {
   const Mechanism<Real>& mechanism = *FindMechanism<Real>("soft");
   GivenInputs<Real> inputs({.energies = {{0, 0}, {1e4, -1e4}, {-1e4, -1e4}}});
   Config config = DefaultConfig(mechanism, inputs.dim());
-  config.schedule = "teacher_forced";
+  config.schedule = Schedule::kTeacherForced;
   DecodeKeepingSteps(mechanism, config, inputs.View());
   EXPECT_EQ(inputs.context(0, 0), Real(0.5));
   EXPECT_EQ(inputs.context(1, 0), 1);
@@ -245,7 +245,7 @@ TYPED_TEST(EnergyTest, TeacherForcedSoftAttentionTakesGivenEnergies) {
 TYPED_TEST(EnergyTest, TeacherForcedHasNoOtherVariant) {
   const auto& mechanism = *FindMechanism<TypeParam>("soft");
   Config config = DefaultConfig(mechanism, 2);
-  config.schedule = "teacher_forced";
+  config.schedule = Schedule::kTeacherForced;
   config.variant = "reference";
   EXPECT_THROW(mechanism.MakeDecoder(config, {}), Unsupported);
 }

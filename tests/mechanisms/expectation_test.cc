@@ -467,7 +467,7 @@ TEST(ExpectationTest, GradientsAreTheSameWhateverElseIsWanted) {
     for (const std::string variant : {"exact", "parallel"}) {
       for (const EndPolicy end : {EndPolicy::kAbsorb, EndPolicy::kRestart}) {
         Config config = DefaultConfig(mechanism, 0);
-        config.mode = "gradient";
+        config.mode = Mode::kGradient;
         config.end = end;
         config.chunk_width = 3;
         config.variant = name == "soft" ? "exact" : variant;

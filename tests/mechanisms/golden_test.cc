@@ -131,7 +131,7 @@ std::map<std::string, Rows> Made(const json& golden, const char* variant,
   GivenInputs<Real> inputs(InputsOf(golden));
   Config config = ConfigOf(golden, DefaultConfig(mechanism, inputs.dim()));
   config.variant = variant;
-  config.mode = with_gradient ? "gradient" : "expect";
+  config.mode = with_gradient ? Mode::kGradient : Mode::kExpect;
   std::map<std::string, Written<Real>> tables;
   const auto make = [&](const std::string& key, const json& like) {
     return tables[key].Make(like.size(), like[0].size());

@@ -83,7 +83,7 @@ TEST(Heads, OfOutputsThatAreMadeAtOnceAreThoseOfEachOutput) {
   Config config = DefaultConfig(*head, 6);
   config.want_weights = true;
   const std::vector<Steps> online = EachAlone(*head, config, inputs);
-  config.schedule = "teacher_forced";
+  config.schedule = Schedule::kTeacherForced;
   ExpectBothHeads(two, config, inputs, online);
 }
 

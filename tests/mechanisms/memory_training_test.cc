@@ -405,7 +405,7 @@ TYPED_TEST(MemoryTrainingOf, ExtremeScoresHaveFiniteGradients) {
 TEST(MemoryTrainingTest, CountsProductsAndTables) {
   Config config = ConfigOf<float>(4, 5);
   const std::vector<StepTrace> steps(2);
-  const auto count = [&](const char* mode, bool scores_given) {
+  const auto count = [&](Mode mode, bool scores_given) {
     config.mode = mode;
     return TheMechanism<float>().Count(config,
                                        {.memory_length = 3,
@@ -413,25 +413,25 @@ TEST(MemoryTrainingTest, CountsProductsAndTables) {
                                         .scores_given = scores_given,
                                         .attention_only = scores_given});
   };
-  const Operations decode = count("decode", false);
-  const Operations expect = count("expect", false);
+  const Operations decode = count(Mode::kDecode, false);
+  const Operations expect = count(Mode::kExpect, false);
   EXPECT_EQ(expect.flops, decode.flops);
   EXPECT_EQ(expect.bytes, decode.bytes);
   EXPECT_EQ(expect.memory_rows, 3 + 2 * 4);
-  const Operations gradient = count("gradient", false);
+  const Operations gradient = count(Mode::kGradient, false);
   EXPECT_EQ(gradient.flops, expect.flops + (3 + 2) * (8 * 4 * 5 + 4 * 4));
   EXPECT_EQ(gradient.bytes, 3 * expect.bytes);
   EXPECT_EQ(gradient.memory_rows, 3 * expect.memory_rows);
 
-  const Operations scores = count("expect", true);
+  const Operations scores = count(Mode::kExpect, true);
   EXPECT_EQ(scores.flops, (3 + 2) * 5 * 4 + 2 * 2 * 3 * 4);
   EXPECT_EQ(scores.bytes, 4 * (4 * (3 + 2) + 2 * 3));
   EXPECT_EQ(scores.memory_rows, 0);
-  EXPECT_EQ(count("gradient", true).flops,
+  EXPECT_EQ(count(Mode::kGradient, true).flops,
             scores.flops + (3 + 2) * 4 * 4 + 4 * 2 * 3 * 4);
   config.options["position_encoding"] = std::string("raw");
-  EXPECT_EQ(count("expect", true).flops, scores.flops + 3 * 4);
-  EXPECT_EQ(count("gradient", false).flops, gradient.flops + 2 * 3 * 4);
+  EXPECT_EQ(count(Mode::kExpect, true).flops, scores.flops + 3 * 4);
+  EXPECT_EQ(count(Mode::kGradient, false).flops, gradient.flops + 2 * 3 * 4);
 }
 
 }  // namespace

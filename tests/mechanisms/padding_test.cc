@@ -190,7 +190,7 @@ TYPED_TEST(PaddingTest, TeacherForcedBatchesIgnorePaddingBetweenSequences) {
         const Index dim = DrawIndex("d", 1, 20);
         const Mechanism<Real>& mechanism = *FindMechanism<Real>("soft");
         Config config = DrawConfig(mechanism, dim);
-        config.schedule = "teacher_forced";
+        config.schedule = Schedule::kTeacherForced;
         auto sequences = DrawSequences<Real>(dim);
         DecodeAlone(mechanism, config, sequences);
         PaddedBatch<Real> padded(sequences, 0);

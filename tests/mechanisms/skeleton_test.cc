@@ -160,10 +160,10 @@ TEST(SkeletonTest, CountsTheGradientBesideTheExpectation) {
   const std::vector<StepTrace> steps(4);
   Config config = DefaultConfig(*mechanism, 2);
   const Operations decode = mechanism->Count(config, {3, steps});
-  config.mode = "expect";
+  config.mode = Mode::kExpect;
   EXPECT_EQ(mechanism->Count(config, {3, steps}).flops, decode.flops);
   EXPECT_EQ(mechanism->Count(config, {3, steps}).bytes, decode.bytes);
-  config.mode = "gradient";
+  config.mode = Mode::kGradient;
   EXPECT_EQ(mechanism->Count(config, {3, steps}).flops,
             decode.flops + 2 * 2 * 4);
   EXPECT_EQ(mechanism->Count(config, {3, steps}).bytes, 2 * decode.bytes);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mechanisms/decode.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 #include "mechanisms/train.h"
 #include "tests/support/full_scope.h"
@@ -37,14 +38,14 @@ std::vector<Config> ConfigsOf(const Mechanism<Real>& mechanism, Index dim) {
     config.energy = energy;
     config.chunk_width = 3;
     config.num_contexts = 4;
-    for (const std::string& schedule : description.schedules) {
+    for (const Schedule schedule : description.schedules) {
       config.schedule = schedule;
       configs.push_back(config);
     }
-    for (const char* mode : {"expect", "gradient"}) {
-      if (!testing::Has(description.modes, mode)) continue;
+    for (const Mode mode : {Mode::kExpect, Mode::kGradient}) {
+      if (!HasMode(description, mode)) continue;
       config.mode = mode;
-      config.schedule = "teacher_forced";
+      config.schedule = Schedule::kTeacherForced;
       configs.push_back(config);
     }
   }
@@ -72,7 +73,7 @@ class Batch {
       batch.push_back(scope.View());
       sequences.push_back(batch.back().sequence);
     }
-    if (config.mode == "decode") {
+    if (config.mode == Mode::kDecode) {
       DecodeBatch<Real>(mechanism, config, sequences, threads);
     } else {
       TrainBatch<Real>(mechanism, config, batch, threads);
@@ -107,8 +108,9 @@ TYPED_TEST(ThreadsTest, EveryModeGivesTheSameBitsOnAnyNumber) {
         for (const int threads : {2, 3, 16}) {
           EXPECT_TRUE(
               testing::SameBits(batch.Run(*mechanism, config, threads), alone))
-              << mechanism->Describe().name << ", " << config.mode << ", "
-              << config.schedule << ", energy "
+              << mechanism->Describe().name << ", "
+              << static_cast<int>(config.mode) << ", "
+              << static_cast<int>(config.schedule) << ", energy "
               << static_cast<int>(config.energy) << ", " << count
               << " sequences on " << threads << " threads";
         }

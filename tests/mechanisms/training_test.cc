@@ -30,7 +30,7 @@ using testing::Rows;
 template <class Real>
 Config ConfigFor(const Mechanism<Real>& mechanism, Index dim) {
   Config config = DefaultConfig(mechanism, dim);
-  config.mode = "gradient";
+  config.mode = Mode::kGradient;
   config.chunk_width = 3;
   config.num_contexts = 4;
   return config;

@@ -99,7 +99,7 @@ class TwoHeads final : public Mechanism<Real> {
       : head_(std::move(head)) {
     about_ = head_->Describe();
     about_.name = "two_heads";
-    about_.modes = {"decode"};
+    about_.modes = {Mode::kDecode};
   }
 
   const Description& Describe() const override { return about_; }

@@ -38,7 +38,7 @@ class Hazard final : public Mechanism<Real> {
  public:
   Hazard() {
     about_.name = "hazard";
-    about_.modes = {"decode"};
+    about_.modes = {Mode::kDecode};
   }
   const Description& Describe() const override { return about_; }
   std::unique_ptr<Decoder<Real>> MakeDecoder(

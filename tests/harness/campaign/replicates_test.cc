@@ -157,7 +157,7 @@ TEST(AddProcess, LetsOnlyAPeersSumsDifferInTheirLastDigits) {
     std::vector<ResultCell> cells = {Measured(10), Measured(20)};
     for (ResultCell& cell : cells) cell.axes["precision"] = precision;
     cells[1].numerics->context_sum = sum;
-    return StatusName(Joined(cells, true).status);
+    return NameOf(Joined(cells, true).status);
   };
   EXPECT_EQ(status(1 + 9e-6, "f32"), "ok");
   EXPECT_EQ(status(1 + 2e-5, "f32"), "invalid");
@@ -173,7 +173,7 @@ TEST(AddProcess, JudgesAPeersSumThatCancelsByTheSizeOfItsContexts) {
       cell.numerics->context_l2 = 100;
     }
     cells[1].numerics->context_sum = sum;
-    return StatusName(Joined(cells, true).status);
+    return NameOf(Joined(cells, true).status);
   };
   EXPECT_EQ(status(1 + 9e-4), "ok");
   EXPECT_EQ(status(1 + 2e-3), "invalid");

@@ -277,8 +277,8 @@ TEST(Resume, APointWhoseRunIsSpoiledIsNotOfTheRunBeforeIt) {
 
 TEST(Resume, KeepsTheLimitsOfEveryRun) {
   MachineLimits f32, f64;
-  f32.precision = "f32";
-  f64.precision = "f64";
+  f32.precision = Precision::kF32;
+  f64.precision = Precision::kF64;
   JournalContents journal = TwoRuns();
   journal.records[0].run->context.limits = {f32};
   journal.records[2].run->context.limits = {f32, f64};

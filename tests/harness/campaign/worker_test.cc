@@ -32,7 +32,7 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
   request.cell_limit_s = 7;
   request.epoch_ns = 8;
   request.most_draws = 9;
-  request.cells[0].trials_per_sample = 48;
+  request.cells[0].replicate = Replicate{48};
   request.cells[1].is_peers = true;
   request.cells[1].peer_approximates = true;
   const auto arrived =
@@ -68,7 +68,7 @@ TEST(WorkerAnswer, ArrivesAsItWasSent) {
 
 TEST(MachineLimits, ArriveAsTheyWereSent) {
   const MachineLimits limits{
-      .precision = "f64",
+      .precision = Precision::kF64,
       .threads = 2,
       .peak_flops_per_s = 1.1e11,
       .peak_samples = {1e11, 1.1e11},

@@ -226,7 +226,7 @@ TEST(ExpandSweep, ScopeAndScheduleDependOnTheModeWhereTheyAreNotGiven) {
   std::vector<std::string> settings;
   for (const Cell& cell : AllCells(ExpandSweep(request))) {
     EXPECT_EQ(cell.skip_reason, std::nullopt);
-    EXPECT_EQ(MakeConfig(cell).mode, cell.Text("mode"));
+    EXPECT_EQ(MakeConfig(cell).mode, cell.mode());
     settings.push_back(cell.Text("mode") + " " + cell.Text("scope") + " " +
                        cell.Text("schedule"));
   }

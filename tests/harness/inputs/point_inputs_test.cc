@@ -28,7 +28,7 @@ PointInputs<double> Inputs(const std::string& workload = "uniform",
                                                    .batch = batch}));
 }
 
-Config Mode(const std::string& mode) {
+Config ConfigOf(Mode mode) {
   Config config;
   config.dim = kD;
   config.mode = mode;
@@ -55,13 +55,13 @@ TEST(PointInputs, MakesTheScoresOfTheStatesOnceForAllMechanisms) {
   const auto chunk_keys = plain.inputs.further.Find("chunk_keys");
   const auto chunk_states = plain.inputs.further.Find("chunk_states");
   const auto soft =
-      inputs.Training(2, Mode("expect"), AttentionOf(About("soft")));
-  const auto mocha =
-      inputs.Training(2, Mode("gradient"), AttentionOf(About("mocha")));
+      inputs.Training(2, ConfigOf(Mode::kExpect), AttentionOf(About("soft")));
+  const auto mocha = inputs.Training(2, ConfigOf(Mode::kGradient),
+                                     AttentionOf(About("mocha")));
   const auto& of_soft = soft.sequences[1].sequence.inputs.scores;
   const auto& of_mocha = mocha.sequences[1].sequence.inputs.scores;
   const auto matcha =
-      inputs.Training(2, Mode("expect"), AttentionOf(About("mocha")));
+      inputs.Training(2, ConfigOf(Mode::kExpect), AttentionOf(About("mocha")));
   const auto& of_matcha = matcha.sequences[1].sequence.inputs.scores;
   EXPECT_EQ(of_matcha.Find("p_choose").data, of_mocha.Find("p_choose").data);
   EXPECT_EQ(of_matcha.Find("chunk_energies").data,
@@ -86,7 +86,7 @@ TEST(PointInputs, MakesTheScoresOfTheStatesOnceForAllMechanisms) {
 
 TEST(PointInputs, KeepsDrawsSequencesAndEnergyFunctionsApart) {
   auto inputs = Inputs();
-  Config config = Mode("expect");
+  Config config = ConfigOf(Mode::kExpect);
   const TrainingRequest request = AttentionOf(About("soft"));
   std::set<double> first_energies;
   for (const EnergyKind energy : {EnergyKind::kDot, EnergyKind::kAdditive}) {
@@ -103,10 +103,10 @@ TEST(PointInputs, KeepsDrawsSequencesAndEnergyFunctionsApart) {
 
 TEST(PointInputs, GivesProbabilitiesToAMechanismThatTakesNothingElse) {
   auto inputs = Inputs();
-  const auto from_p =
-      inputs.Training(0, Mode("expect"), AttentionOf(About("monotonic")));
+  const auto from_p = inputs.Training(0, ConfigOf(Mode::kExpect),
+                                      AttentionOf(About("monotonic")));
   const auto from_e =
-      inputs.Training(0, Mode("expect"), AttentionOf(About("soft")));
+      inputs.Training(0, ConfigOf(Mode::kExpect), AttentionOf(About("soft")));
   const double e =
       from_e.sequences[0].sequence.inputs.scores.Find("energies")(3, 2);
   EXPECT_DOUBLE_EQ(
@@ -120,7 +120,8 @@ TEST(PointInputs, MakesAScoreFromTheSameInputsWhicheverMechanismAsksFirst) {
   const Description newcomer = {.scores = {{kChunkEnergiesInput}}};
   const auto score = [](const Description& first) {
     auto inputs = Inputs();
-    const auto batch = inputs.Training(0, Mode("expect"), AttentionOf(first));
+    const auto batch =
+        inputs.Training(0, ConfigOf(Mode::kExpect), AttentionOf(first));
     return batch.sequences[0].sequence.inputs.scores.Find("chunk_energies")(3,
                                                                             2);
   };
@@ -136,7 +137,7 @@ TEST(PointInputs, DrawsAScoreThatOnlyAMechanismKnows) {
       .scores = {
           {{.name = "gates", .shape = "TK", .domain = Domain::kProbability}}}};
   const auto batch =
-      inputs.Training(0, Mode("gradient"), AttentionOf(newcomer));
+      inputs.Training(0, ConfigOf(Mode::kGradient), AttentionOf(newcomer));
   const auto& one = batch.sequences[0];
   const auto gates = one.sequence.inputs.scores.Find("gates");
   ASSERT_EQ(gates.rows, kT);
@@ -154,7 +155,7 @@ TEST(PointInputs, DrawsAScoreThatOnlyAMechanismKnows) {
 
 TEST(PointInputs, MakesTheScoresOfTheFixedSizeMemory) {
   auto inputs = Inputs();
-  Config config = Mode("gradient");
+  Config config = ConfigOf(Mode::kGradient);
   config.num_contexts = 4;
   const auto batch = inputs.Training(1, config, AttentionOf(About("memory")));
   const auto plain = inputs.workload().Draw(1, EnergyKind::kDot)[0];
@@ -178,7 +179,7 @@ TEST(PointInputs, TakesTheScoresThatTheWorkloadGives) {
   for (const bool attention_only : {true, false}) {
     TrainingRequest request = AttentionOf(About("monotonic"));
     request.attention_only = attention_only;
-    auto batch = inputs.Training(0, Mode("gradient"), request);
+    auto batch = inputs.Training(0, ConfigOf(Mode::kGradient), request);
     const TrainingSequence<double>& one = batch.sequences[0];
     EXPECT_EQ(one.sequence.inputs.scores.Find("p_choose")(0, 2), 1);
     EXPECT_EQ(one.sequence.inputs.scores.Find("energies").data, nullptr);
@@ -204,28 +205,29 @@ TEST(PointInputs, AsksInScopeFullForWhatFollowsFromStatesAndMemory) {
   using ::testing::ElementsAre;
   TrainingRequest request;
   request.mechanism = &About("soft");
-  const auto names = [&](const std::string& mode) {
-    return NamesOf(inputs.Training(0, Mode(mode), request).sequences[0]);
+  const auto names = [&](Mode mode) {
+    return NamesOf(inputs.Training(0, ConfigOf(mode), request).sequences[0]);
   };
-  EXPECT_THAT(names("expect"), ElementsAre("contexts"));
-  EXPECT_THAT(names("gradient"), ElementsAre("contexts", "gradient of memory",
-                                             "gradient of states"));
-  EXPECT_TRUE(inputs.Training(0, Mode("expect"), request)
+  EXPECT_THAT(names(Mode::kExpect), ElementsAre("contexts"));
+  EXPECT_THAT(
+      names(Mode::kGradient),
+      ElementsAre("contexts", "gradient of memory", "gradient of states"));
+  EXPECT_TRUE(inputs.Training(0, ConfigOf(Mode::kExpect), request)
                   .sequences[0]
                   .sequence.inputs.further.empty());
   request.mechanism = &About("mocha");
   EXPECT_THAT(
-      names("gradient"),
+      names(Mode::kGradient),
       ElementsAre("contexts", "gradient of memory", "gradient of states",
                   "gradient of chunk_keys", "gradient of chunk_states"));
-  EXPECT_EQ(inputs.Training(0, Mode("expect"), request)
+  EXPECT_EQ(inputs.Training(0, ConfigOf(Mode::kExpect), request)
                 .sequences[0]
                 .sequence.inputs.further.Find("chunk_keys")
                 .rows,
             kT);
   request.want_attention = true;
-  EXPECT_THAT(names("expect"), ElementsAre("attention", "contexts"));
-  auto batch = inputs.Training(0, Mode("gradient"), request);
+  EXPECT_THAT(names(Mode::kExpect), ElementsAre("attention", "contexts"));
+  auto batch = inputs.Training(0, ConfigOf(Mode::kGradient), request);
   std::vector<ParameterGradients<double>> parameters;
   batch.AddParametersTo(parameters);
   EXPECT_EQ(batch.sequences[1].gradients.parameters, &parameters[1]);
@@ -237,7 +239,7 @@ TEST(PointInputs, CutsEverythingThatHasARowForEachOutput) {
     TrainingRequest request = AttentionOf(About("mocha"));
     request.attention_only = attention_only;
     request.most_outputs = 2;
-    const auto batch = inputs.Training(0, Mode("gradient"), request);
+    const auto batch = inputs.Training(0, ConfigOf(Mode::kGradient), request);
     for (const auto& array : OutputsOf(batch.sequences[1])) {
       const bool of_entries = array.name == "gradient of memory" ||
                               array.name == "gradient of chunk_keys";
@@ -256,7 +258,7 @@ TEST(PointInputs, CutsEverythingThatHasARowForEachOutput) {
 TEST(PointInputs, DrawsACotangentForEachSequence) {
   auto inputs = Inputs();
   const TrainingRequest request{.mechanism = &About("soft")};
-  const auto batch = inputs.Training(0, Mode("gradient"), request);
+  const auto batch = inputs.Training(0, ConfigOf(Mode::kGradient), request);
   const auto& first = batch.sequences[0].cotangent.contexts;
   const auto& second = batch.sequences[1].cotangent.contexts;
   EXPECT_NE(first(0, 0), second(0, 0));

@@ -151,8 +151,8 @@ TEST(ExpectedLatency, OfSampledPathsIsWithinItsErrorOfTheMeanOverAll) {
     sequence.inputs.seed = 5;
     Config config = ConfigOf("matcha", end);
     config.dim = inputs.dim();
-    config.mode = "expect";
-    config.schedule = "teacher_forced";
+    config.mode = Mode::kExpect;
+    config.schedule = Schedule::kTeacherForced;
     config.variant = "nested";
     const SampledLatency sampled = SampleLatency(
         *FindMechanism<double>("matcha"), config, sequence, 0, 20000);

@@ -20,8 +20,8 @@ HardDistance Distance(const GivenRows& rows, double sharpness,
   GivenInputs<double> inputs(rows);
   const Mechanism<double>& by_name = *FindMechanism<double>(mechanism);
   Config config = testing::DefaultConfig(by_name, inputs.dim());
-  config.mode = "expect";
-  config.schedule = "teacher_forced";
+  config.mode = Mode::kExpect;
+  config.schedule = Schedule::kTeacherForced;
   return DistanceToHard(by_name, config, inputs.View(), true, sharpness);
 }
 

@@ -38,8 +38,8 @@ class FakeMechanism final : public Mechanism<float> {
         .title = "fake",
         .paper = "none",
         .axes = {},
-        .modes = {"decode"},
-        .schedules = {"online"},
+        .modes = {Mode::kDecode},
+        .schedules = {Schedule::kOnline},
         .variants = {{"exact", ""}, {"reference", ""}},
         .options = {}};
     return about;

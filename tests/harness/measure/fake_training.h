@@ -33,7 +33,7 @@ class FakeTraining final : public Mechanism<float> {
         .title = "fake",
         .paper = "none",
         .axes = {},
-        .modes = {"expect", "gradient"},
+        .modes = {Mode::kExpect, Mode::kGradient},
         .schedules = {},
         .variants = {{"exact", ""},
                      {"reference", ""},

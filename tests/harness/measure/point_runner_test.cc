@@ -153,7 +153,7 @@ TEST(Runner, GivesAWrongOutputNoTime) {
 
 TEST(Runner, ComparesDecodingInTheFirstOfSeveralProcessesOnly) {
   Cell cell = FakeCell();
-  cell.trials_per_sample = 16;
+  cell.replicate = Replicate{16};
   const FakeMechanism mechanism;
   const Json first = RunAll({&mechanism})[0];
   const Json later = RunAll({&mechanism}, cell)[0];

@@ -23,13 +23,13 @@ constexpr Index kBatch = 2;
 using Made = TrainingSequence<float>;
 
 struct Way {
-  const char* mode;
+  Mode mode;
   bool attention_only;
 };
-constexpr Way kWays[] = {{"expect", false},
-                         {"expect", true},
-                         {"gradient", false},
-                         {"gradient", true}};
+constexpr Way kWays[] = {{Mode::kExpect, false},
+                         {Mode::kExpect, true},
+                         {Mode::kGradient, false},
+                         {Mode::kGradient, true}};
 
 Config ConfigOf(const Way& way) {
   Config config;
@@ -81,7 +81,7 @@ TEST(TrainingGate, LetsARightOutputThrough) {
 TEST(TrainingGate, LetsRoundingThroughAndReportsIt) {
   const FakeTraining mechanism(
       [](int, const Made& made) { made.expectation.attention(0, 0) += 3e-8F; });
-  const GateResult result = Check(mechanism, {"expect", true});
+  const GateResult result = Check(mechanism, {Mode::kExpect, true});
   EXPECT_EQ(result.message, "");
   EXPECT_NEAR(result.error, 3e-8, 2e-8);
 }
@@ -90,7 +90,7 @@ TEST(TrainingGate, LetsRoundingThroughAndReportsIt) {
 // what is below the normal numbers.
 TEST(TrainingGate, LetsUnderflowOfEachTermThrough) {
   const Mechanism<float>& mocha = *FindMechanism<float>("mocha");
-  const Way way = {"expect", true};
+  const Way way = {Mode::kExpect, true};
   for (const char* const workload : {"bias:-4", "bias:-6", "bias:-8"}) {
     PointInputs<float> inputs(MakeWorkload<float>({.workload = workload,
                                                    .memory_length = 32,
@@ -120,25 +120,25 @@ TEST(TrainingGate, SeesOneWrongElementOfEveryArrayAndNamesItsPlace) {
     const char* name;
     std::function<View(const Made&)> array;
   } arrays[] = {
-      {{"expect", true},
+      {{Mode::kExpect, true},
        "attention",
        [](const Made& made) { return made.expectation.attention; }},
-      {{"expect", false},
+      {{Mode::kExpect, false},
        "contexts",
        [](const Made& made) { return made.sequence.contexts; }},
-      {{"gradient", true},
+      {{Mode::kGradient, true},
        "attention",
        [](const Made& made) { return made.expectation.attention; }},
-      {{"gradient", true},
+      {{Mode::kGradient, true},
        "gradient of energies",
        [](const Made& made) { return made.gradients.scores.Find("energies"); }},
-      {{"gradient", false},
+      {{Mode::kGradient, false},
        "contexts",
        [](const Made& made) { return made.sequence.contexts; }},
-      {{"gradient", false},
+      {{Mode::kGradient, false},
        "gradient of memory",
        [](const Made& made) { return made.gradients.memory; }},
-      {{"gradient", false}, "gradient of states", [](const Made& made) {
+      {{Mode::kGradient, false}, "gradient of states", [](const Made& made) {
          return made.gradients.states;
        }}};
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -159,7 +159,7 @@ TEST(TrainingGate, SeesOneWrongElementOfEveryArrayAndNamesItsPlace) {
 }
 
 TEST(TrainingGate, SeesAWrongAndADroppedGradientOfAParameter) {
-  const Way way{"gradient", false};
+  const Way way{Mode::kGradient, false};
   EXPECT_THAT(MessageOf(
                   [](int, const Made& made) {
                     made.gradients.parameters->Matrix("fake.w", 1, 1)(0, 0) *=
@@ -185,7 +185,7 @@ TEST(TrainingGate, SeesAnArrayThatIsNotWritten) {
     bool attention_only;
   } arrays[] = {{"energies", true}, {"states", false}, {"memory", false}};
   for (const auto& [name, attention_only] : arrays) {
-    const Way way{"gradient", attention_only};
+    const Way way{Mode::kGradient, attention_only};
     auto inputs = SmallInputs();
     const auto batch = inputs.Training(0, ConfigOf(way), RequestOf(way));
     TrainBatch<float>(FakeTraining(), ConfigOf(way), batch.sequences, 1);
@@ -204,7 +204,7 @@ TEST(TrainingGate, SeesADefectOfALaterDraw) {
                       made.sequence.contexts(0, 0) += 1;
                     }
                   },
-                  {"expect", false}),
+                  {Mode::kExpect, false}),
               HasSubstr("contexts [1, 1] of draw 3, sequence 1"));
 }
 
@@ -230,14 +230,14 @@ TEST(TrainingGate, RecordsTheErrorOfAPublishedVariantAndLetsItThrough) {
     // The batch has the same bits.
     if (call == kBatch) made.expectation.attention(0, 0) += 0.5F;
   });
-  GateResult result = Check(wrong, {"expect", true}, "published");
+  GateResult result = Check(wrong, {Mode::kExpect, true}, "published");
   EXPECT_EQ(result.message, "");
   EXPECT_NEAR(result.error, 0.5, 1e-6);
   EXPECT_TRUE(std::isnan(result.error_bound));
   const FakeTraining infinite([](int, const Made& made) {
     made.expectation.attention(0, 0) = std::numeric_limits<float>::quiet_NaN();
   });
-  result = Check(infinite, {"expect", true}, "published");
+  result = Check(infinite, {Mode::kExpect, true}, "published");
   EXPECT_EQ(result.message, "");
   EXPECT_TRUE(std::isnan(result.error));
 }
@@ -253,7 +253,7 @@ TEST(TrainingGate, ChecksTheFirstOutputsOfEveryDrawWhereTheReferenceIsSlow) {
   const FakeTraining mechanism([&](int, const Made& made) {
     rows.push_back(made.sequence.contexts.rows);
   });
-  const Way way{"expect", false};
+  const Way way{Mode::kExpect, false};
   EXPECT_EQ(
       CheckTraining<float>(mechanism, ConfigOf(way), RequestOf(way), 1, inputs)
           .message,
@@ -268,7 +268,7 @@ TEST(TrainingGate, RefusesToCheckWhatRoundingAloneMayDecide) {
                                                  .memory_length = kT,
                                                  .output_length = kU,
                                                  .dim = 3}));
-  const Way way{"expect", false};
+  const Way way{Mode::kExpect, false};
   EXPECT_THROW(CheckTraining<float>(FakeTraining(), ConfigOf(way),
                                     RequestOf(way), 1, inputs),
                std::runtime_error);

@@ -118,7 +118,7 @@ TEST(WorkingSetBytes, IsOfTheThreadWithTheMostSequences) {
 
 // The arrays are the sweep's own, and the mechanism's own memory counts too.
 TEST(WorkingSet, OfACellIsWhatItsTrialTouches) {
-  MachineLimits machine{.precision = "f32", .threads = 1};
+  MachineLimits machine{.precision = Precision::kF32, .threads = 1};
   machine.peak_flops_per_s = 1e9;
   machine.levels.resize(1);
   machine.levels[0].name = "DRAM";

@@ -258,7 +258,7 @@ TEST(Merge, PartsOfOtherRunsAreRefused) {
   EXPECT_THAT(ErrorOf({Shard(0, 2), other}), HasSubstr("another sweep"));
 }
 
-MachineLimits Limits(const char* precision, double peak_flops_per_s) {
+MachineLimits Limits(Precision precision, double peak_flops_per_s) {
   MachineLimits limits;
   limits.precision = precision;
   limits.peak_flops_per_s = peak_flops_per_s;
@@ -269,9 +269,10 @@ TEST(Merge, OtherMachinesAreRecordedNotRefused) {
   ReadSweep other = Shard(1, 2);
   other.result.context.cpu = "another";
   other.result.context.runs[0].warnings = {"busy"};
-  other.result.context.limits = {Limits("f32", 3), Limits("f64", 3)};
+  other.result.context.limits = {Limits(Precision::kF32, 3),
+                                 Limits(Precision::kF64, 3)};
   ReadSweep first = Shard(0, 2);
-  first.result.context.limits = {Limits("f32", 7)};
+  first.result.context.limits = {Limits(Precision::kF32, 7)};
   const SweepContext context =
       MergeResults({first, other}, "merge").result.context;
   EXPECT_TRUE(context.valid);

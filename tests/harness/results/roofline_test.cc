@@ -31,7 +31,7 @@ LevelLimits Level(const std::string& name, std::optional<Index> size_bytes,
 // The machine makes 100 flops a ns, reads 40, 20, 10 and 5 bytes a ns, and
 // copies at half of that.
 MachineLimits MadeUp() {
-  MachineLimits limits{.precision = "f32", .threads = 2};
+  MachineLimits limits{.precision = Precision::kF32, .threads = 2};
   limits.peak_flops_per_s = 100e9;
   limits.peak_samples = {90e9, 100e9};
   limits.levels = {Level("L1", 1000, 40e9, 20e9), Level("L2", 8000, 20e9, 10e9),
@@ -41,7 +41,7 @@ MachineLimits MadeUp() {
 }
 
 // The limit that binds 1000 flops and 4000 bytes with this working set.
-Binding Bound(Index working_set_bytes, const std::string& mode = "decode",
+Binding Bound(Index working_set_bytes, Mode mode = Mode::kDecode,
               double flops = 1000) {
   const auto binding = BindingLimit(MadeUp(), {.flops = flops, .bytes = 4000},
                                     working_set_bytes, mode);
@@ -66,32 +66,34 @@ TEST(BindingLimit, IsTheBandwidthOfTheLevelThatHoldsTheWorkingSet) {
 }
 
 TEST(BindingLimit, IsThePeakWhereTheFlopsTakeLonger) {
-  ExpectBound(Bound(1000, "decode", 9999), "L1", 100);
-  ExpectBound(Bound(1000, "decode", 10001), "compute", 100.01);
-  ExpectBound(Bound(64001, "decode", 10001), "DRAM", 800);
+  ExpectBound(Bound(1000, Mode::kDecode, 9999), "L1", 100);
+  ExpectBound(Bound(1000, Mode::kDecode, 10001), "compute", 100.01);
+  ExpectBound(Bound(64001, Mode::kDecode, 10001), "DRAM", 800);
 }
 
 TEST(BindingLimit, OfTrainingIsOfCopying) {
-  ExpectBound(Bound(1000, "expect"), "L1", 200);
-  ExpectBound(Bound(64001, "gradient"), "DRAM", 1600);
+  ExpectBound(Bound(1000, Mode::kExpect), "L1", 200);
+  ExpectBound(Bound(64001, Mode::kGradient), "DRAM", 1600);
 }
 
 TEST(BindingLimit, IsNothingWhereNoLevelHoldsTheWorkingSet) {
   MachineLimits limits = MadeUp();
   limits.levels.pop_back();
   const Operations operations = {.flops = 1000, .bytes = 4000};
-  EXPECT_TRUE(BindingLimit(limits, operations, 64000, "decode").has_value());
-  EXPECT_FALSE(BindingLimit(limits, operations, 64001, "decode").has_value());
+  EXPECT_TRUE(
+      BindingLimit(limits, operations, 64000, Mode::kDecode).has_value());
+  EXPECT_FALSE(
+      BindingLimit(limits, operations, 64001, Mode::kDecode).has_value());
 }
 
 TEST(LimitOf, IsOfTheCellsOwnPrecisionAndThreads) {
   MachineLimits other = MadeUp();
-  other.precision = "f64";
+  other.precision = Precision::kF64;
   other.peak_flops_per_s = 1;
   const std::vector<MachineLimits> all = {other, MadeUp()};
-  CellFacts facts{.precision = "f32",
+  CellFacts facts{.precision = Precision::kF32,
                   .threads = 2,
-                  .mode = "decode",
+                  .mode = Mode::kDecode,
                   .operations = {.flops = 1000, .bytes = 4000},
                   .working_set_bytes = 8000,
                   .median_ns = 250};
@@ -101,7 +103,7 @@ TEST(LimitOf, IsOfTheCellsOwnPrecisionAndThreads) {
   EXPECT_DOUBLE_EQ(limit->limit_ns, 200);
   EXPECT_DOUBLE_EQ(limit->fraction, 0.8);
   EXPECT_EQ(limit->working_set_bytes, 8000);
-  facts.precision = "f64";
+  facts.precision = Precision::kF64;
   EXPECT_EQ(LimitOf(all, facts)->bound, "compute");
   facts.threads = 1;
   EXPECT_FALSE(LimitOf(all, facts).has_value());
@@ -110,9 +112,9 @@ TEST(LimitOf, IsOfTheCellsOwnPrecisionAndThreads) {
 
 TEST(LimitOf, TheIntervalOfAFractionHasBothTimesErrors) {
   MachineLimits limits = MadeUp();
-  CellFacts facts{.precision = "f32",
+  CellFacts facts{.precision = Precision::kF32,
                   .threads = 2,
-                  .mode = "decode",
+                  .mode = Mode::kDecode,
                   .operations = {.flops = 1000, .bytes = 4000},
                   .working_set_bytes = 8000,
                   .median_ns = 250,
@@ -158,8 +160,8 @@ TEST(RateInterval, IsStudentsOfTheLogarithmsUpToTheBest) {
 // The test asserts no speed, only that there is one.
 TEST(MeasureLimits, GivesEveryLevelASampleARoundAndTheBestOfThem) {
   const MachineLimits limits =
-      MeasureLimits("f32", 2, {.rounds = 2, .sample_ns = 1e3});
-  EXPECT_EQ(limits.precision, "f32");
+      MeasureLimits(Precision::kF32, 2, {.rounds = 2, .sample_ns = 1e3});
+  EXPECT_EQ(limits.precision, Precision::kF32);
   EXPECT_EQ(limits.threads, 2);
   EXPECT_EQ(limits.peak_samples.size(), 2U);
   EXPECT_THAT(limits.peak_samples,

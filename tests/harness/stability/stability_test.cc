@@ -61,12 +61,12 @@ const StabilityPoint kSaturated = {"monotonic", "sharpness_8", 0, 100, 20};
 TEST(StabilitySubjects, AreExactAndAllApproximationsThatHaveTheMode) {
   for (const auto* mechanism : Mechanisms<double>()) {
     const Description about = mechanism->Describe();
-    const auto subjects = StabilitySubjects(about, "expect");
+    const auto subjects = StabilitySubjects(about, Mode::kExpect);
     ASSERT_FALSE(subjects.empty()) << about.name;
     EXPECT_EQ(subjects[0].variant, "exact") << about.name;
     for (const VariantSpec& variant : about.variants) {
       const auto& modes = variant.modes.empty() ? about.modes : variant.modes;
-      const bool has = std::ranges::find(modes, "expect") != modes.end();
+      const bool has = std::ranges::find(modes, Mode::kExpect) != modes.end();
       const bool is_there =
           std::ranges::find(subjects, variant.name,
                             &StabilitySubject::variant) != subjects.end();
@@ -75,10 +75,11 @@ TEST(StabilitySubjects, AreExactAndAllApproximationsThatHaveTheMode) {
           << about.name << " " << variant.name;
     }
   }
-  EXPECT_EQ(StabilitySubjects(About("monotonic"), "expect").size(), 10U);
-  EXPECT_EQ(StabilitySubjects(About("mocha"), "expect").size(), 12U);
-  EXPECT_TRUE(StabilitySubjects(About("monotonic"), "decode").empty() ||
-              StabilitySubjects(About("monotonic"), "decode")[0].preset == "");
+  EXPECT_EQ(StabilitySubjects(About("monotonic"), Mode::kExpect).size(), 10U);
+  EXPECT_EQ(StabilitySubjects(About("mocha"), Mode::kExpect).size(), 12U);
+  EXPECT_TRUE(StabilitySubjects(About("monotonic"), Mode::kDecode).empty() ||
+              StabilitySubjects(About("monotonic"), Mode::kDecode)[0].preset ==
+                  "");
 }
 
 TEST(StabilityInputs, ALongerMemoryBeginsWithTheShorterOneAndDrawsDiffer) {
@@ -129,7 +130,7 @@ TEST(Stability, TheYardstickAgreesWithTheReference) {
     const auto scores = DrawStabilityScores(point, mechanism.Describe(), 1, 0);
     const StabilityInputs<double> inputs(scores);
     Config config =
-        StabilitySubjects(mechanism.Describe(), "expect").at(0).config;
+        StabilitySubjects(mechanism.Describe(), Mode::kExpect).at(0).config;
     Table<double> exact(point.output_length, point.memory_length);
     Table<double> reference = exact;
     mechanism.Expect(config, inputs.sequence(), {exact.view(), {}});

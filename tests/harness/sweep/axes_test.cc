@@ -184,7 +184,7 @@ TEST(Axes, ValuesFromFilesAreCheckedLikeThoseOfTheCommandLine) {
 
 TEST(Axes, EveryDefaultIsAValueOfItsAxis) {
   for (const Axis& axis : AllAxes()) {
-    for (const char* mode : {"decode", "expect", "gradient"}) {
+    for (const auto& [name, mode] : ValueNames<Mode>::kAll) {
       EXPECT_EQ(Parse(axis.name, DefaultOf(axis, mode)).size(), 1U)
           << axis.name;
     }
@@ -193,12 +193,12 @@ TEST(Axes, EveryDefaultIsAValueOfItsAxis) {
 }
 
 TEST(Axes, ScopeAndScheduleHaveAnotherDefaultInTraining) {
-  for (const char* mode : {"expect", "gradient"}) {
+  for (const Mode mode : {Mode::kExpect, Mode::kGradient}) {
     EXPECT_EQ(DefaultOf(FindAxis("scope", "x"), mode), "attention");
     EXPECT_EQ(DefaultOf(FindAxis("schedule", "x"), mode), "teacher_forced");
     EXPECT_EQ(DefaultOf(FindAxis("dim", "x"), mode), "256");
   }
-  EXPECT_EQ(DefaultOf(FindAxis("scope", "x"), "decode"), "full");
+  EXPECT_EQ(DefaultOf(FindAxis("scope", "x"), Mode::kDecode), "full");
   EXPECT_EQ(DefaultText(FindAxis("scope", "x")), "full; training: attention");
   EXPECT_EQ(DefaultText(FindAxis("dim", "x")), "256");
 }

@@ -40,8 +40,9 @@ TEST(KernelErrors, EveryKernelKeepsItsBoundInEveryFamily) {
     kernels.insert(row.kernel);
     families.insert(row.family);
     EXPECT_EQ(row.verdict, "passed")
-        << row.kernel << ", " << row.what << ", " << row.precision << ", "
-        << row.family << ": " << row.error.value_or(-1) << " of " << row.bound;
+        << row.kernel << ", " << row.what << ", " << NameOf(row.precision)
+        << ", " << row.family << ": " << row.error.value_or(-1) << " of "
+        << row.bound;
   }
   EXPECT_EQ(kernels.size(), 17U);
   EXPECT_EQ(families.size(), kKernelFamilies.size());

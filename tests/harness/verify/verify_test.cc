@@ -363,7 +363,7 @@ TEST(VerifyCases, EveryMechanismThatTrainsHasCasesOfItsOwnNames) {
 
 TEST(VerifyCases, WithoutModeExpectThereAreNone) {
   Description about = FindMechanism<double>("soft")->Describe();
-  about.modes = {"decode"};
+  about.modes = {Mode::kDecode};
   EXPECT_TRUE(MakeVerifyCases(about, true).empty());
 }
 

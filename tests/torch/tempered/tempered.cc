@@ -65,7 +65,7 @@ const Description& About() {
       .name = "tempered",
       .title = "soft attention with a temperature",
       .paper = "none: a test's",
-      .modes = {"expect", "gradient"},
+      .modes = {Mode::kExpect, Mode::kGradient},
       .variants = {{"exact", "the softmax of e / t"}},
       .options = {{.name = "temperature", .default_value = 1.0, .least = 0.01}},
       .scores = {{{.name = "energies", .shape = "UT"}}}};
