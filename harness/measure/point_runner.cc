@@ -14,8 +14,8 @@
 #include "harness/machine/calibration.h"
 #include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
+#include "harness/measure/cell_life.h"
 #include "harness/measure/decode_gate.h"
-#include "harness/measure/guarded_run.h"
 #include "harness/measure/round_order.h"
 #include "harness/measure/training_gate.h"
 #include "harness/measure/trial.h"
@@ -33,104 +33,78 @@ constexpr int kCalibrationSamples = 3;
 constexpr double kLeastResolutions = 100;  // a sample lasts at least so many
 constexpr Index kMostTrials = Index{1} << 40;
 
-// None where there is no such figure.
-std::optional<double> Known(double value) {
-  if (!std::isfinite(value)) return {};
-  return value;
-}
-
 template <class Real>
-class CellRunOf final : public GuardedRun {
+class CellRunOf final : public CellLife {
  public:
   CellRunOf(const Cell& cell, const Mechanism<Real>& mechanism,
             InputsSource<Real> inputs, const RunOptions& options)
-      : cell_(cell),
+      : CellLife(cell, options),
         mechanism_(mechanism),
-        inputs_(std::move(inputs)),
-        options_(options) {
-    if (cell.skip_reason.has_value())
-      Fail(CellStatus::kSkipped, *cell.skip_reason);
-  }
+        inputs_(std::move(inputs)) {}
 
-  void Check() override {
-    Guarded([this] {
-      config_ = MakeConfig(cell_);
-      threads_ = static_cast<int>(cell_.Int("threads"));
-      PointInputs<Real>& inputs = inputs_();
-      CheckNumContexts(
-          inputs.workload().Draw(0, config_.energy)[0].inputs.scores);
-      SetAllocationLimit(AvailableMemoryBytes() / threads_ + KeptBytes());
-      MakePeerCell();
-      if (config_.mode == Mode::kDecode) {
+ private:
+  void Prepare() override {
+    config_ = MakeConfig(cell_);
+    threads_ = static_cast<int>(cell_.Int("threads"));
+    PointInputs<Real>& inputs = inputs_();
+    CheckNumContexts(
+        inputs.workload().Draw(0, config_.energy)[0].inputs.scores);
+    SetAllocationLimit(AvailableMemoryBytes() / threads_ + KeptBytes());
+    MakePeerCell();
+    if (config_.mode == Mode::kDecode) {
+      // Sums of all that is decoded must be those of the first process.
+      if (!cell_.replicate) {
         Gate([&] {
           return CheckAgainstReference(mechanism_, config_, threads_,
                                        inputs.workload(), peer_.get());
         });
-        if (!is_ok()) return;
-        trial_ = MakeDecodeTrial(mechanism_, config_, threads_,
-                                 inputs.workload(), peer_.get());
-      } else {
-        const TrainingRequest request = MakeTrainingRequest();
-        Gate([&] {
-          return CheckTraining(mechanism_, config_, request, threads_, inputs,
+      }
+      if (!is_ok()) return;
+      trial_ = MakeDecodeTrial(mechanism_, config_, threads_, inputs.workload(),
                                peer_.get());
-        });
-        if (!is_ok()) return;
-        trial_ = MakeTrainingTrial(mechanism_, config_, request, threads_,
-                                   inputs, peer_.get());
-      }
-      all_draws_.resize(Size(trial_->num_draws()));
-      std::iota(all_draws_.begin(), all_draws_.end(), 0);
-      Count();
-      if (is_ok()) PlanSamples();
-    });
+    } else {
+      const TrainingRequest request = MakeTrainingRequest();
+      Gate([&] {
+        return CheckTraining(mechanism_, config_, request, threads_, inputs,
+                             peer_.get());
+      });
+      if (!is_ok()) return;
+      trial_ = MakeTrainingTrial(mechanism_, config_, request, threads_, inputs,
+                                 peer_.get());
+    }
+    all_draws_.resize(Size(trial_->num_draws()));
+    std::iota(all_draws_.begin(), all_draws_.end(), 0);
+    Count();
+    if (is_ok()) PlanSamples();
   }
 
-  void TimeRound(int round) override {
-    Guarded([&] {
-      const std::optional<double> before = trial_->PageFaults();
-      SetSample(round, Sample(*trial_, round, trials_per_sample_), samples_ns_);
-      const std::optional<double> after = trial_->PageFaults();
-      if (before && after) {
-        SetSample(round,
-                  (*after - *before) / static_cast<double>(trials_per_sample_),
-                  page_faults_);
-      }
-      if (preparation_ == nullptr) return;
-      SetSample(round, Sample(*preparation_, round, preparation_trials_),
-                prepare_samples_ns_);
-    });
+  std::optional<double> PageFaults() const override {
+    return trial_->PageFaults();
+  }
+  double TimeWhole(int round) override {
+    return Sample(*trial_, round, trials_per_sample_);
+  }
+  void TimePart(int round) override {
+    if (preparation_ == nullptr) return;
+    SetSample(round, Sample(*preparation_, round, preparation_trials_),
+              prepare_samples_ns_);
   }
 
-  void TimeDraws() override {
-    if (cell_.replicate) return;
-    Guarded([this] { TimeEachDraw(); });
-  }
-
-  ResultCell Result() const override {
-    ResultCell result = FailedCell(cell_, status(), message());
-    result.numerics = NumericsOf();
-    result.gate_ns = gate_ns_;
-    if (!is_ok()) return result;
-    result.message.reset();
-    result.samples_ns = samples_ns_;
-    result.trials_per_sample = trials_per_sample_;
+  void Describe(ResultCell& result) const override {
+    result.numerics->attention_mass = Known(counts_.attention_mass);
+    result.numerics->context_sum = Known(counts_.context_sum);
+    result.numerics->context_l2 = Known(counts_.context_l2);
     result.prepare_samples_ns = prepare_samples_ns_;
     result.draw_ns = draw_ns_;
     Summarize(result);
     result.operations = CellOperations{counts_.operations};
     if (CountsMemory()) result.peak_memory_bytes = counts_.peak_memory_bytes;
-    if (!page_faults_.empty()) {
-      result.page_faults = *std::ranges::max_element(page_faults_);
-    }
     if (config_.mode == Mode::kDecode && mechanism_.Describe().online) {
       result.latency = counts_.latency.Mean();
     }
     result.limit = LimitFor(result);
-    return result;
   }
 
- private:
   void MakePeerCell() {
     if (!cell_.is_peers) return;
     ATTN_CHECK(options_.peer != nullptr);
@@ -155,14 +129,6 @@ class CellRunOf final : public GuardedRun {
     request.attention_only = cell_.scope() == Scope::kAttention;
     request.mechanism = &mechanism_.Describe();
     return request;
-  }
-
-  template <class Check>
-  void Gate(const Check& check) {
-    // Sums of all that is decoded must be those of the first process.
-    if (cell_.replicate && config_.mode == Mode::kDecode) return;
-    gate_ns_ = CpuNs([&] { gate_ = check(); });
-    if (!gate_->message.empty()) Fail(CellStatus::kInvalid, gate_->message);
   }
 
   void Count() {
@@ -229,7 +195,7 @@ class CellRunOf final : public GuardedRun {
     return std::clamp<Index>(static_cast<Index>(trials), 1, kMostTrials);
   }
 
-  void TimeEachDraw() {
+  void TimeEachDraw() override {
     const double duration_ns =
         options_.epoch_ns / static_cast<double>(all_draws_.size());
     const Index trials = TrialsFor(duration_ns, trial_ns_);
@@ -257,40 +223,18 @@ class CellRunOf final : public GuardedRun {
                                      .interval_ns = result.interval_ns});
   }
 
-  std::optional<Numerics> NumericsOf() const {
-    const bool is_wrong = gate_ && !gate_->message.empty();
-    if (!is_ok() && !is_wrong) return {};
-    Numerics numerics;
-    if (gate_) {
-      numerics.error = Known(gate_->error);
-      numerics.error_bound = Known(gate_->error_bound);
-    }
-    if (!is_ok()) return numerics;
-    numerics.attention_mass = Known(counts_.attention_mass);
-    numerics.context_sum = Known(counts_.context_sum);
-    numerics.context_l2 = Known(counts_.context_l2);
-    return numerics;
-  }
-
-  const Cell& cell_;
   const Mechanism<Real>& mechanism_;
   const InputsSource<Real> inputs_;
-  const RunOptions& options_;
 
   Config config_;
   int threads_ = 1;
   std::unique_ptr<PeerCell<Real>> peer_;  // null: ours
   std::unique_ptr<Trial> trial_;
   std::vector<int> all_draws_;
-  std::optional<GateResult> gate_;
-  double gate_ns_ = 0;
   Counts counts_;
-  double trial_ns_ = 0;  // of the calibration
-  Index trials_per_sample_ = 0;
+  double trial_ns_ = 0;                 // of the calibration
   std::unique_ptr<Trial> preparation_;  // null: there is none
   Index preparation_trials_ = 0;
-  std::vector<double> samples_ns_;
-  std::vector<double> page_faults_;  // a trial, of each round
   std::vector<double> prepare_samples_ns_;
   std::vector<double> draw_ns_;
 };

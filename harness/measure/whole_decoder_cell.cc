@@ -9,7 +9,7 @@
 #include "harness/latency/latency.h"
 #include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
-#include "harness/measure/guarded_run.h"
+#include "harness/measure/cell_life.h"
 #include "harness/measure/whole_decoder_gate.h"
 #include "harness/model/attention_record.h"
 #include "harness/results/summary.h"
@@ -44,95 +44,71 @@ struct KeptEncoding {
   Encoded<float> view;
 };
 
-class DecoderRun final : public GuardedRun {
+class DecoderRun final : public CellLife {
  public:
   DecoderRun(const Cell& cell, DecoderInputsSource inputs,
              const RunOptions& options)
-      : cell_(cell), make_inputs_(std::move(inputs)), options_(options) {
-    if (cell.skip_reason) Fail(CellStatus::kSkipped, *cell.skip_reason);
-  }
+      : CellLife(cell, options), make_inputs_(std::move(inputs)) {}
 
-  void Check() override {
-    Guarded([this] {
-      SetAllocationLimit(AvailableMemoryBytes() + KeptBytes());
-      inputs_ = &make_inputs_();
-      decoder_.model = &inputs_->timed();
-      decoder_.beam = inputs_->beam();
-      if (HasAttention()) {
-        decoder_.mechanism = FindMechanism<float>(cell_.mechanism);
-        decoder_.reference = FindMechanism<double>(cell_.mechanism);
-        decoder_.config = MakeConfig(cell_);
-      }
-      gate_ns_ = CpuNs([this] { PassGate(); });
-      if (!is_ok()) return;
-      translator_.emplace(decoder_.MakeTranslator());
-      trials_per_sample_ = cell_.replicate ? cell_.replicate->trials_per_sample
-                                           : options_.trials_of_round();
-      for (const TranslationTask& task : inputs_->tasks()) {
-        figures_.source_lengths.push_back(std::ssize(task.source));
-      }
-      if (HasAttention()) RecordAttention();
-      if (cell_.Text("encoder") == "given") KeepEncoded();
-    });
-  }
-
-  void TimeRound(int round) override {
-    Guarded([&] {
-      const std::int64_t before = PageFaults();
-      SetSample(round,
-                TimeTrialsNs(trials_per_sample_, [this] { Translate(); }),
-                samples_ns_);
-      SetSample(round,
-                static_cast<double>(PageFaults() - before) /
-                    static_cast<double>(trials_per_sample_),
-                page_faults_);
-      if (!HasAttention()) return;
-      SetSample(round,
-                TimeTrialsNs(*figures_.attention_trials_per_sample,
-                             [this] { Replay(); }),
-                figures_.attention_samples_ns);
-    });
-  }
-
-  void TimeDraws() override {}
-
-  ResultCell Result() const override {
-    ResultCell result = FailedCell(cell_, status(), message());
-    result.gate_ns = gate_ns_;
-    if (is_ok() || !gate_.message.empty()) {
-      result.numerics.emplace();
-      result.numerics->error = gate_.error;
-      result.numerics->error_bound = gate_.error_bound;
+ private:
+  void Prepare() override {
+    SetAllocationLimit(AvailableMemoryBytes() + KeptBytes());
+    inputs_ = &make_inputs_();
+    decoder_.model = &inputs_->timed();
+    decoder_.beam = inputs_->beam();
+    if (HasAttention()) {
+      decoder_.mechanism = FindMechanism<float>(cell_.mechanism);
+      decoder_.reference = FindMechanism<double>(cell_.mechanism);
+      decoder_.config = MakeConfig(cell_);
     }
-    if (!is_ok()) return result;
-    result.message.reset();
-    result.samples_ns = samples_ns_;
-    result.trials_per_sample = trials_per_sample_;
-    if (!page_faults_.empty()) {
-      result.page_faults = *std::ranges::max_element(page_faults_);
+    Gate([this] { return CheckAll(); });
+    if (!is_ok()) return;
+    translator_.emplace(decoder_.MakeTranslator());
+    trials_per_sample_ = cell_.replicate ? cell_.replicate->trials_per_sample
+                                         : options_.trials_of_round();
+    for (const TranslationTask& task : inputs_->tasks()) {
+      figures_.source_lengths.push_back(std::ssize(task.source));
     }
+    if (HasAttention()) RecordAttention();
+    if (cell_.Text("encoder") == "given") KeepEncoded();
+  }
+
+  std::optional<double> PageFaults() const override {
+    return static_cast<double>(attnbench::PageFaults());
+  }
+  double TimeWhole(int /*round*/) override {
+    return TimeTrialsNs(trials_per_sample_, [this] { Translate(); });
+  }
+  void TimePart(int round) override {
+    if (!HasAttention()) return;
+    SetSample(round,
+              TimeTrialsNs(*figures_.attention_trials_per_sample,
+                           [this] { Replay(); }),
+              figures_.attention_samples_ns);
+  }
+
+  void Describe(ResultCell& result) const override {
     result.decoder = figures_;
     result.latency = latency_;
     Summarize(result);
-    return result;
   }
 
- private:
   bool HasAttention() const { return cell_.mechanism != kNoAttention; }
 
-  void PassGate() {
+  // The first that is wrong, or else the largest errors. The time of the check
+  // is also that of the weights, for the first cell of a point.
+  GateResult CheckAll() const {
+    GateResult all;
     for (const DecoderModel* model :
          {&inputs_->timed(), &inputs_->random_scans()}) {
       WholeDecoder decoder = decoder_;
       decoder.model = model;
       const GateResult gate = CheckWholeDecoder(decoder, inputs_->tasks());
-      if (!gate.message.empty()) {
-        gate_ = gate;
-        return Fail(CellStatus::kInvalid, gate.message);
-      }
-      gate_.error = std::max(gate_.error, gate.error);
-      gate_.error_bound = std::max(gate_.error_bound, gate.error_bound);
+      if (!gate.message.empty()) return gate;
+      all.error = std::max(all.error, gate.error);
+      all.error_bound = std::max(all.error_bound, gate.error_bound);
     }
+    return all;
   }
 
   void Translate() {
@@ -204,20 +180,13 @@ class DecoderRun final : public GuardedRun {
     reads.memory_read = sum.furthest / entries;
   }
 
-  const Cell& cell_;
   const DecoderInputsSource make_inputs_;
-  const RunOptions& options_;
   const DecoderInputs* inputs_ = nullptr;
   WholeDecoder decoder_;
-  GateResult gate_;
-  double gate_ns_ = 0;  // weights included, for the first cell of a point
   std::optional<Translator<float>> translator_;
   std::vector<AttentionRecord<float>> records_;
   std::vector<KeptEncoding> encoded_;  // of each task; empty: it is timed
   std::optional<BeamAttention<float>> attention_;
-  Index trials_per_sample_ = 1;
-  std::vector<double> samples_ns_;
-  std::vector<double> page_faults_;  // a trial, of each round
   DecoderFigures figures_;
   std::optional<Latency> latency_;
 };
