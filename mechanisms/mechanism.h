@@ -1,7 +1,7 @@
 // The one interface between mechanisms and everything else: of a mechanism the
-// harness sees nothing but this header. A mechanism is a folder, a line in
-// registry.cc, and an implementation of Mechanism; mechanisms/skeleton/ is the
-// commented example to copy.
+// harness sees nothing but this header and those that it includes. A mechanism
+// is a folder, a line in registry.cc, and an implementation of Mechanism;
+// mechanisms/skeleton/ is the commented example to copy.
 //
 // Words and letters are those of the papers: memory h_1..h_T, decoder states
 // s_1..s_U, context vectors c_1..c_U. In code indices are 0-based.
@@ -25,10 +25,7 @@
 #ifndef ATTNBENCH_MECHANISMS_MECHANISM_H_
 #define ATTNBENCH_MECHANISMS_MECHANISM_H_
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -37,12 +34,14 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
+#include "mechanisms/beam_state.h"
 #include "mechanisms/common/array.h"
 #include "mechanisms/common/named_views.h"
+#include "mechanisms/costs.h"
+#include "mechanisms/gradients.h"
 
 namespace attnbench {
 
@@ -259,15 +258,6 @@ void AddWeights(const StepResult<Real>& step, std::span<Real> row) {
   });
 }
 
-// What a head of an output leaves behind, enough to count operations exactly.
-struct StepTrace {
-  Index position = -1;
-  Index begin = 0;
-  Index end = 0;
-  Index inspected = 0;
-  Index head = 0;  // the heads of an output follow one another
-};
-
 // Appends the traces of all heads.
 template <class Real>
 void AddTraces(const StepResult<Real>& step, std::vector<StepTrace>& traces) {
@@ -277,34 +267,6 @@ void AddTraces(const StepResult<Real>& step, std::vector<StepTrace>& traces) {
         {head.position, head.begin, head.end, head.inspected, number++});
   });
 }
-
-// Says where a hypothesis of a beam search stands: it holds all that its last
-// output leaves to the next one, of a type that only the mechanism knows.
-// Before the first output all bytes are zero. A hypothesis that is continued in
-// two ways is copied.
-class Hypothesis {
- public:
-  template <class State>
-  State Get() const {
-    State state;
-    std::memcpy(&state, BytesOf<State>(bytes_), sizeof(State));
-    return state;
-  }
-  template <class State>
-  void Set(const State& state) {
-    std::memcpy(BytesOf<State>(bytes_), &state, sizeof(State));
-  }
-
- private:
-  template <class State>
-  static auto* BytesOf(auto& bytes) {
-    static_assert(std::is_trivially_copyable_v<State>);
-    static_assert(sizeof(State) <= sizeof(bytes));
-    return bytes.data();
-  }
-
-  std::array<std::byte, 128> bytes_ = {};
-};
 
 // A combination that a mechanism cannot do: the cell is skipped with this text.
 class Unsupported : public std::runtime_error {
@@ -357,102 +319,6 @@ struct Sequence {
   MatrixView<const Real> states;  // [U, d], empty with given scores
   MatrixView<Real> contexts;      // [U, d], written; Expect: where it has data
   int threads = 1;                // that may work on it
-};
-
-// What Expect makes of a sequence beside Sequence::contexts. A view without
-// data is not wanted.
-template <class Real>
-struct Expectation {
-  MatrixView<Real> attention = {};  // [U, T], the expected weight of each entry
-  MatrixView<Real> selection = {};  // [U, T], alpha; of mechanisms that choose
-  // [U, T], q, the mass that arrives at each entry (selection.h), which variant
-  // `exact` of mechanisms that choose leaves behind. With data, Gradient reads
-  // what Expect wrote there from the same inputs in place of making it again,
-  // except under `restart`.
-  MatrixView<Real> arrived = {};
-};
-
-// dL/d of what Expect makes; a view without data is zero.
-template <class Real>
-struct Cotangent {
-  MatrixView<const Real> attention = {};  // [U, T]
-  MatrixView<const Real> contexts = {};   // [U, d]
-  MatrixView<const Real> selection = {};  // [U, T]; not of published variants
-};
-
-// Gradients of parameters by the names that ParameterSource has, and of the
-// scalars "attention.r", "attention.g" and "chunk.g" [1, 1].
-template <class Real>
-class ParameterGradients {
- public:
-  // The array of that name, zero when it is first asked for.
-  MatrixView<Real> Matrix(const std::string& name, Index rows, Index cols) {
-    Buffer<Real>& values = arrays_[name];
-    if (values.empty()) values.resize(Size(rows * cols));
-    ATTN_CHECK_EQ(static_cast<Index>(values.size()), rows * cols);
-    return {values.data(), rows, cols};
-  }
-  const std::map<std::string, Buffer<Real>>& arrays() const { return arrays_; }
-
- private:
-  std::map<std::string, Buffer<Real>> arrays_;
-};
-
-// A score e(i, j), 0-based.
-struct ScorePlace {
-  Index output = 0;
-  Index entry = 0;
-};
-
-// Where Gradient writes dL/d of its inputs. A view without data, or a name that
-// is left out, is not wanted.
-template <class Real>
-struct Gradients {
-  // They go by the names of given scores, or of those that states give.
-  NamedViews<Real> scores = {};
-  // If there are any, a variant that takes a pass for each score (published
-  // ones) makes the gradients of these scores alone; those of others are 0.
-  std::span<const ScorePlace> only = {};
-  MatrixView<Real> memory = {};                    // [T, d]
-  MatrixView<Real> states = {};                    // [U, d]
-  NamedViews<Real> further = {};                   // of SequenceInputs::further
-  std::span<Real> start = {};                      // [T]; empty: not wanted
-  ParameterGradients<Real>* parameters = nullptr;  // added to
-};
-
-// Writes zeros to all of `gradients` but scores, start and parameters. Gradient
-// starts from them, and inputs that it does not read keep them.
-template <class Real>
-void ZeroInputGradients(const Gradients<Real>& gradients) {
-  const auto zero = [](const MatrixView<Real>& view) {
-    for (Index r = 0; view.data != nullptr && r < view.rows; ++r) {
-      for (Real& value : view.Row(r)) value = 0;
-    }
-  };
-  zero(gradients.memory);
-  zero(gradients.states);
-  for (const NamedView<Real>& one : gradients.further) zero(one.view);
-}
-
-// Exact operations of one sequence, by the algorithm of variant `exact`. One
-// multiplication, addition, comparison, exp or tanh is one flop; which terms a
-// mechanism counts stands in its README.md.
-struct Operations {
-  double energies = 0;        // StepResult::inspected
-  double chunk_energies = 0;  // evaluated over chunks
-  double memory_rows = 0;     // rows of d numbers: keys, memory, contexts
-  double flops = 0;
-  double bytes = 0;  // read and written in rows of d or K numbers
-};
-
-// What was done with one sequence, as far as Count must know it.
-struct CountedWork {
-  Index memory_length = 0;
-  // One trace of each head of each output. In modes expect and gradient a step
-  // stands for an output, and nothing else of it is read.
-  std::span<const StepTrace> steps = {};
-  bool scores_given = false;    // making them costs nothing
-  bool attention_only = false;  // training ended at attention, without contexts
 };
 
 // Makes what Mechanism::Expect and ::Gradient make, of one sequence after the
