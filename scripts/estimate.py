@@ -38,7 +38,7 @@ def main(program, *besides):
     print(f"about {duration_text(total_s)} in all; {', '.join(others)} and pictures "
           "tell no time beforehand and come on top")
     if unknown:
-        print(f"without {unknown} cells that failed on a small point")
+        print(f"a guess for {unknown} cells that failed on a small point")
 
 
 def duration_text(seconds):

@@ -1,11 +1,13 @@
-// How long a sweep will take. Most of it is the number of cells times rounds
-// times the length of a sample, which is known. How long long trials are is
-// measured, by probes: the same cells with few outputs, as the work of every
-// mechanism is linear in the number of outputs. Counts of operations do not
-// tell it, as variants differ in speed by orders of magnitude.
+// How long a sweep will take, roughly. Its rounds are known, and so is how long
+// a sample of short trials lasts. How long a long trial lasts follows from a
+// cell of its kind, which differs in lengths and batch alone: the time of a
+// trial grows as the entries that it reads. Before a sweep one short cell of
+// each kind tells that; while it runs every cell does.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_ESTIMATE_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_ESTIMATE_H_
 
+#include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,25 +17,49 @@
 
 namespace attnbench {
 
-struct TimeEstimate {
-  double start_s = 0;                // the machine's limits and the processes
-  std::vector<double> point_s = {};  // of each point of the sweep
-  // The cells with long trials whose length no probe tells.
-  std::size_t num_unknown = 0;
+// How long an entry is taken to be read before a cell of the kind is measured,
+// which may be wrong by orders of magnitude.
+inline constexpr double kGuessedReadNs = 50;
 
-  double total_s() const;
+class TimeEstimate {
+ public:
+  explicit TimeEstimate(const Sweep& sweep);
+
+  // Learns from measured cells of the sweep, or of its probes. A cell counts if
+  // it reads at least twice as much as what its kind was learnt from, as small
+  // ones say little about large ones. Says whether the estimate has changed.
+  bool Learn(std::span<const ResultCell> cells);
+
+  // Of a point by one process; the first has more to check.
+  double StepSeconds(std::size_t point, bool is_first) const;
+  // By all processes.
+  double PointSeconds(std::size_t point) const;
+  double TotalSeconds() const;
+  // The cells with long trials, by that guess, of whose kind nothing was
+  // learnt.
+  std::size_t NumUnknown() const;
+
+ private:
+  struct CellWork {
+    std::string kind;
+    double reads = 0;  // entries, in a trial
+    double draws = 1;
+  };
+  struct Speed {
+    double read_ns = kGuessedReadNs;
+    double reads = 0;  // of the trials that it was learnt from
+  };
+
+  double TrialNs(const CellWork& cell) const;
+
+  const SweepSettings settings_;
+  std::vector<std::vector<CellWork>> points_;  // without skipped cells
+  std::map<std::string, Speed> speeds_;        // of each kind
 };
 
-// The probes, to be measured with one draw and short samples: none of cells
-// whose trials are short by their count of operations.
+// The probes: of each kind with long trials the cell that reads most, with
+// fewer outputs. They are to be measured with one draw and short samples.
 Sweep ProbesOf(const Sweep& sweep);
-
-// `probed` are the cells of ProbesOf(sweep). A cell whose probe failed will
-// probably fail, too, and its trials are taken to be short. Without probes long
-// trials are guessed by counts of operations, which may be wrong by orders of
-// magnitude. Skipped cells take no time.
-TimeEstimate EstimateTime(const Sweep& sweep,
-                          std::span<const ResultCell> probed = {});
 
 // "12 s", "3 min", "2 h 5 min": rounded up.
 std::string DurationText(double seconds);

@@ -34,20 +34,16 @@ Progress::Progress(const Sweep& sweep, std::span<const std::int64_t> done,
     : sweep_(sweep),
       out_(out),
       is_terminal_(is_terminal),
-      estimate_(EstimateTime(sweep)),
+      estimate_(sweep),
       start_(Clock::now()),
       line_time_(start_) {
-  for (double& seconds : estimate_.point_s) {
-    // Points with skipped cells only take a moment, too.
-    seconds = seconds / sweep.processes + 1e-3;
-  }
   for (int process = 0; process < sweep.processes; ++process) {
     for (std::size_t point = 0; point < sweep.points.size(); ++point) {
       if (process < done[point]) continue;
       steps_.push_back({process, point});
-      total_s_ += estimate_.point_s[point];
     }
   }
+  AddSteps();
   if (is_terminal_) {
     Draw(0);
   } else {
@@ -60,13 +56,27 @@ Progress::Progress(const Sweep& sweep, std::span<const std::int64_t> done,
   }
 }
 
+double Progress::StepSeconds(const Step& step) const {
+  // Points with skipped cells only take a moment, too.
+  return 1e-3 + estimate_.StepSeconds(step.point, step.process == 0);
+}
+
+void Progress::AddSteps() {
+  done_s_ = total_s_ = 0;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (i == step_) done_s_ = total_s_;
+    total_s_ += StepSeconds(steps_[i]);
+  }
+  if (step_ == steps_.size()) done_s_ = total_s_;
+}
+
 std::string Progress::TimeLeft(double done_s) const {
   // The estimate is trusted until it can be compared with what happened, unless
   // it is a guess.
   constexpr double kEnoughToTell = 0.05;
   const double elapsed_s = Seconds(Clock::now() - start_);
   const bool is_early = done_s < kEnoughToTell * total_s_;
-  if (is_early && estimate_.num_unknown > 0) return "";
+  if (is_early && estimate_.NumUnknown() > 0) return "";
   const double left =
       is_early ? total_s_ - elapsed_s : elapsed_s * (total_s_ / done_s - 1);
   return left > 0 ? fmt::format(", about {} left", DurationText(left)) : "";
@@ -91,18 +101,19 @@ void Progress::Line(const std::string& text) {
 void Progress::Tick(double share_of_point) {
   if (!is_terminal_ || Seconds(Clock::now() - last_draw_) < 0.1) return;
   const double share = std::clamp(share_of_point, 0.0, 1.0);
-  Draw(done_s_ + share * estimate_.point_s[steps_[step_].point]);
+  Draw(done_s_ + share * StepSeconds(steps_[step_]));
 }
 
 void Progress::FinishPoint(const std::vector<ResultCell>& cells) {
-  const auto [process, point] = steps_.at(step_++);
+  const auto [process, point] = steps_.at(step_);
+  done_s_ += StepSeconds(steps_[step_++]);
+  if (estimate_.Learn(cells)) AddSteps();
   const std::string where = PointText(sweep_.points[point]);
   for (const ResultCell& cell : cells) {
     if (!IsFailure(cell.status)) continue;
     Line(fmt::format("{}: {} {}: {}", NameOf(cell.status), cell.mechanism,
                      where, Shortened(cell.message.value_or("-"))));
   }
-  done_s_ += estimate_.point_s[point];
   if (is_terminal_) {
     Draw(done_s_);
     if (step_ == steps_.size()) fmt::print(out_, "\n");

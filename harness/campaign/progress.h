@@ -31,9 +31,9 @@ class Progress {
 
   // `sweep` outlives this; `done` says how many processes have measured each of
   // its points before. Tells at once how long the whole may take, unless the
-  // length of a long trial is a guess. The points' shares of that time are
-  // estimates without probes (estimate.h), as these would delay what is to be
-  // measured.
+  // length of a long trial is a guess: probes (estimate.h) would delay what is
+  // to be measured. The points' shares of that time are estimated anew as their
+  // cells are measured.
   Progress(const Sweep& sweep, std::span<const std::int64_t> done,
            std::FILE* out, bool is_terminal);
 
@@ -54,15 +54,17 @@ class Progress {
   void Draw(double done_s);
   void Line(const std::string& text);
   std::string TimeLeft(double done_s) const;
+  double StepSeconds(const Step& step) const;
+  void AddSteps();
 
   const Sweep& sweep_;
   std::FILE* out_;
   bool is_terminal_;
   std::vector<Step> steps_;  // all that is to be measured
   std::size_t step_ = 0;     // the current one
-  TimeEstimate estimate_;    // by one process
-  double total_s_ = 0;       // of all steps
-  double done_s_ = 0;        // the estimated time of finished steps
+  TimeEstimate estimate_;
+  double total_s_ = 0;  // the estimated time of all steps
+  double done_s_ = 0;   // of finished steps
   Clock::time_point start_;
   Clock::time_point line_time_;  // of the last line, or the start
   Clock::time_point last_draw_;

@@ -62,13 +62,15 @@ struct WorkerRequest {
 // A cell in the worker's answer. The worker does not know its point in the
 // sweep.
 struct MeasuredCell : ResultCell {
+  std::optional<double> gate_ns = {};  // older programs write it
+
   static void Fields(auto& self, auto& visit) {
     const auto without_point = [&](const char* name, auto& member,
                                    const Rule& rule = {}) {
       if (std::string_view(name) != "point") visit(name, member, rule);
     };
     ResultCell::Fields(self, without_point);
-    visit("gate_ns", self.gate_ns);
+    visit("gate_ns", self.gate_ns, Rule{.absent_if_unset = true});
   }
 };
 

@@ -131,13 +131,14 @@ int ShowSweep(const Sweep& sweep, const MeasurerOptions& options,
     std::cerr << "attnbench: interrupted while it measured small points\n";
     return kInterrupted;
   }
-  const TimeEstimate estimate = EstimateTime(sweep, *probed);
+  TimeEstimate estimate(sweep);
+  estimate.Learn(*probed);
   PlanDocument plan = {.name = sweep.name,
                        .num_points = sweep.points.size(),
                        .num_cells = NumberOfCells(sweep),
                        .num_excluded = sweep.num_excluded,
-                       .num_unknown = estimate.num_unknown,
-                       .estimated_s = estimate.total_s()};
+                       .num_unknown = estimate.NumUnknown(),
+                       .estimated_s = estimate.TotalSeconds()};
   std::string text = fmt::format(
       "{}: {}, {}{}, about {}{}\n", plan.name,
       Counted(plan.num_points, "point"), Counted(plan.num_cells, "cell"),
@@ -147,12 +148,12 @@ int ShowSweep(const Sweep& sweep, const MeasurerOptions& options,
       DurationText(plan.estimated_s),
       plan.num_unknown == 0
           ? ""
-          : fmt::format(", without {} cell{} that failed on a small point",
-                        plan.num_unknown, plan.num_unknown == 1 ? "" : "s"));
+          : fmt::format(", a guess for {} that failed on a small point",
+                        Counted(plan.num_unknown, "cell")));
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     const Point& point = sweep.points[i];
     plan.points.push_back(
-        {point.axes, point.cells.size(), estimate.point_s[i]});
+        {point.axes, point.cells.size(), estimate.PointSeconds(i)});
     text += fmt::format("{}: {}\n", PointText(point),
                         Counted(point.cells.size(), "cell"));
   }

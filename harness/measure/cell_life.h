@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <exception>
 #include <new>
 #include <optional>
@@ -64,7 +63,6 @@ class CellLife : public CellRun {
         result.numerics->error_bound = Known(gate_->error_bound);
       }
     }
-    result.gate_ns = gate_ns_;
     if (!is_ok()) return result;
     result.message.reset();
     result.samples_ns = samples_ns_;
@@ -94,12 +92,8 @@ class CellLife : public CellRun {
     message_ = message;
   }
 
-  // Takes the CPU time of the gate, which other programs do not lengthen.
-  template <class Check>
-  void Gate(const Check& check) {
-    const std::clock_t begin = std::clock();
-    gate_ = check();
-    gate_ns_ = 1e9 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  void Gate(GateResult result) {
+    gate_ = std::move(result);
     if (!gate_->message.empty()) Fail(CellStatus::kInvalid, gate_->message);
   }
 
@@ -137,7 +131,6 @@ class CellLife : public CellRun {
   CellStatus status_ = CellStatus::kOk;
   std::string message_;
   std::optional<GateResult> gate_;
-  double gate_ns_ = 0;
   std::vector<double> samples_ns_;
   std::vector<double> page_faults_;  // a trial, of each round
 };

@@ -54,20 +54,16 @@ class CellRunOf final : public CellLife {
     if (config_.mode == Mode::kDecode) {
       // Sums of all that is decoded must be those of the first process.
       if (!cell_.replicate) {
-        Gate([&] {
-          return CheckAgainstReference(mechanism_, config_, threads_,
-                                       inputs.workload(), peer_.get());
-        });
+        Gate(CheckAgainstReference(mechanism_, config_, threads_,
+                                   inputs.workload(), peer_.get()));
       }
       if (!is_ok()) return;
       trial_ = MakeDecodeTrial(mechanism_, config_, threads_, inputs.workload(),
                                peer_.get());
     } else {
       const TrainingRequest request = MakeTrainingRequest();
-      Gate([&] {
-        return CheckTraining(mechanism_, config_, request, threads_, inputs,
-                             peer_.get());
-      });
+      Gate(CheckTraining(mechanism_, config_, request, threads_, inputs,
+                         peer_.get()));
       if (!is_ok()) return;
       trial_ = MakeTrainingTrial(mechanism_, config_, request, threads_, inputs,
                                  peer_.get());

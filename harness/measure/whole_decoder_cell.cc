@@ -61,7 +61,7 @@ class DecoderRun final : public CellLife {
       decoder_.reference = FindMechanism<double>(cell_.mechanism);
       decoder_.config = MakeConfig(cell_);
     }
-    Gate([this] { return CheckAll(); });
+    Gate(CheckAll());
     if (!is_ok()) return;
     translator_.emplace(decoder_.MakeTranslator());
     trials_per_sample_ = cell_.replicate ? cell_.replicate->trials_per_sample

@@ -145,7 +145,6 @@ struct ResultCell : CellIdentity {
   std::optional<Numerics> numerics;
   std::optional<DecoderFigures> decoder;  // in scope decoder
   std::string point;   // its name; empty until the sweep says it
-  double gate_ns = 0;  // CPU time of its check; no result has it
 
   bool is_ok() const { return status == CellStatus::kOk; }
 

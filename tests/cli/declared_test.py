@@ -148,7 +148,6 @@ class ExperimentFile(Sweeps):
     def test_the_plan_says_which_time_it_does_not_know(self):
         plan = self.planned("-T", "1000000000", "-U", "4", "-d", "4096", "--mechanism", "soft")
         self.assertEqual(plan["num_unknown"], 1)
-        self.assertLess(plan["estimated_s"], 2)
 
 
 class Validity(Sweeps):

@@ -76,10 +76,10 @@ class HazardTest(InFolder):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertRegex(
                 done.stdout,
-                r"2 cells, about \d+ \w+, without 1 cell that failed on a small point\n")
+                r"2 cells, about \d+ \w+, a guess for 1 cell that failed on a small point\n")
         # It hung for seconds.
-        self.assertIn("attnbench: measuring 4 small points for the estimate\n", done.stderr)
-        self.assertIn("run-sweep --dry-run: 4 of 4 small points, about 0 s left\n", done.stderr)
+        self.assertIn("attnbench: measuring 2 small points for the estimate\n", done.stderr)
+        self.assertIn("run-sweep --dry-run: 2 of 2 small points, about 0 s left\n", done.stderr)
 
     def resumed(self, hazard, limit, *arguments, status):
         """Runs a sweep in a folder of its own, where an earlier run's result may be."""

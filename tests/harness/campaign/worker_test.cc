@@ -52,7 +52,6 @@ TEST(WorkerRequest, ArrivesAsItWasSent) {
 TEST(WorkerAnswer, ArrivesAsItWasSent) {
   WorkerAnswer answer;
   answer.cells.push_back({testing::MadeUpResultCell("soft", 10, {1.5, 2.5})});
-  answer.cells[0].gate_ns = 6;
   answer.rounds = {.times = {{{"chain", 7}, {"L2", 3}}, {{"chain", 8}}},
                    .again = 1};
   const auto arrived =
@@ -60,7 +59,6 @@ TEST(WorkerAnswer, ArrivesAsItWasSent) {
   ASSERT_EQ(arrived.cells.size(), 1U);
   EXPECT_EQ(arrived.cells[0].samples_ns, (std::vector<double>{1.5, 2.5}));
   EXPECT_EQ(arrived.cells[0].point, "");
-  EXPECT_EQ(arrived.cells[0].gate_ns, 6);
   EXPECT_EQ(arrived.rounds.times, answer.rounds.times);
   EXPECT_EQ(arrived.rounds.again, 1);
   EXPECT_FALSE(arrived.failed.has_value());
