@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,14 +16,13 @@
 #include "harness/campaign/journal.h"
 #include "harness/campaign/point_hash.h"
 #include "harness/campaign/progress.h"
-#include "harness/campaign/resume.h"
+#include "harness/campaign/state.h"
 #include "harness/machine/calibration.h"
 #include "harness/machine/cpus.h"
 #include "harness/machine/environment.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/machine/load_watch.h"
 #include "harness/machine/roofline.h"
-#include "harness/machine/validity.h"
 #include "harness/peer/files.h"
 #include "harness/system/interrupt.h"
 #include "harness/system/result_file.h"
@@ -61,11 +59,6 @@ std::vector<MachineLimits> LimitsFor(const Sweep& sweep,
   return limits;
 }
 
-// An unknown limit counts as lower.
-bool IsLower(std::optional<std::int64_t> limit, std::int64_t now) {
-  return !limit || *limit < now;
-}
-
 // A result that appears during a run that resumes nothing but a journal is
 // somebody else's.
 bool MayReplace(const CampaignOptions& options) {
@@ -80,6 +73,28 @@ bool WouldLose(const Journal& journal) {
   return contents.num_spoiled > 0 || HasPoints(contents);
 }
 
+std::optional<std::string> ShardText(const CampaignOptions& options) {
+  if (!options.shard) return {};
+  return options.shard->Text();
+}
+
+// Finished points that this run does not want would be lost from the result.
+void RefuseLosses(const Finished& finished, const std::string& output) {
+  const std::size_t num_others = finished.others.size();
+  if (num_others == 0) return;
+  const char* const them = num_others == 1 ? "it" : "them";
+  throw UserError(
+      output,
+      fmt::format(
+          "{} point{} there {} not of this sweep, program and "
+          "machine{}, and --resume would lose {}; -o another file "
+          "keeps {}, --force begins anew",
+          num_others, num_others == 1 ? "" : "s",
+          num_others == 1 ? "is" : "are",
+          finished.difference.empty() ? "" : " (" + finished.difference + ")",
+          them, them));
+}
+
 class Campaign {
  public:
   Campaign(const Sweep& sweep, const Context& context,
@@ -88,26 +103,26 @@ class Campaign {
         options_(options),
         file_(options.output, MayReplace(options)),
         journal_(file_.target(), options.output),
-        peer_(PeerIdentity(options.measurer.peer)) {
+        peer_(PeerIdentity(options.measurer.peer)),
+        files_(sweep),
+        state_(sweep, Hashes(), options.shard, PlanOf(sweep, options.measurer),
+               options.measurer.limits) {
     static_cast<Context&>(own_context_) = context;
-    finished_.limits = options.measurer.limits;
     // Another run may have written the result before we had the lock.
     static_cast<void>(ResultFile(options.output, MayReplace(options)));
     // The workers will need a temporary folder: a lack of one must show before
     // hours of measuring.
     static_cast<void>(TemporaryFolder());
     CheckWorkerProgram(options.measurer);
-    for (const Point& point : sweep.points) hashes_.push_back(HashOf(point));
-    wanted_ = options.shard.value_or(Shard{}).Indices(hashes_.size());
   }
 
-  CampaignEnd Run() {
+  CampaignEnd RunToEnd() {
     TakeFinished();
-    const std::vector<std::size_t> left = Left();
+    const std::vector<std::size_t> left = state_.Left();
     if (left.empty() && result_is_whole_) {
       journal_.Remove();
       return {.nothing_to_do = true,
-              .num_points = wanted_.size(),
+              .num_points = state_.wanted().size(),
               .result = std::move(result_)};
     }
     CatchInterrupts();
@@ -117,13 +132,15 @@ class Campaign {
   }
 
  private:
-  std::string HashOf(const Point& point) const {
-    return PointHash(sweep_, point, BuildId(), Plan().builds, peer_);
+  std::vector<std::string> Hashes() const {
+    const std::int64_t builds = PlanOf(sweep_, options_.measurer).builds;
+    std::vector<std::string> hashes;
+    for (const Point& point : sweep_.points) {
+      hashes.push_back(
+          PointHash(sweep_, point, files_, BuildId(), builds, peer_));
+    }
+    return hashes;
   }
-
-  ProcessPlan Plan() const { return PlanOf(sweep_, options_.measurer); }
-
-  bool ResultIsThere() const { return std::filesystem::exists(file_.target()); }
 
   // Takes what an earlier run has finished, where --resume asks for it.
   void TakeFinished() {
@@ -139,87 +156,32 @@ class Campaign {
       return;
     }
     const JournalContents journal = journal_.Contents();
-    WantedPoints wanted;
-    for (const std::size_t i : wanted_) {
-      wanted[hashes_[i]] = &sweep_.points[i];
-    }
-    if (ResultIsThere() && ContinuesResult(journal)) {
-      continues_result_ = true;
-      result_ = ReadPrevious();
-      TakeResult(*result_, options_.output, wanted, own_context_, finished_);
-      CheckFinished(options_.output);
-      // A file of a longer sweep or another shard is not the one wanted.
-      const SweepContext& context = result_->context;
-      result_is_whole_ = Left().empty() && context.points == hashes_ &&
-                         context.shard == ShardText() &&
-                         DriftedPoints(context.calibration).empty();
-    }
-    TakeJournal(journal, wanted, Plan(), own_context_, finished_);
-    CheckFinished(journal_.path());
-    // These points were measured after the result was written.
-    if (HasPoints(journal)) result_is_whole_ = false;
-    RefuseLosses();
-    FindUnfinished();
-    TellFinished(journal.num_spoiled);
-  }
-
-  // Reads the result that is already at the output path.
-  SweepResult ReadPrevious() const {
+    continues_result_ =
+        std::filesystem::exists(file_.target()) && ContinuesResult(journal);
     try {
-      return SweepResultOf(ReadJsonFile(file_.target()), options_.output);
+      if (continues_result_) TakeResultThere();
+      state_.Take(journal, journal_.path(), own_context_);
     } catch (const UserError& error) {
       throw UserError(fmt::format(
           "{}; no run can go on from it, --force replaces it", error.what()));
     }
+    // These points were measured after the result was written.
+    if (HasPoints(journal)) result_is_whole_ = false;
+    RefuseLosses(state_.finished(), options_.output);
+    FindUnfinished();
+    TellFinished(journal.num_spoiled);
   }
 
-  // Checks the finished points, which were read from `path`.
-  void CheckFinished(const std::string& path) const {
-    for (const std::size_t i : wanted_) {
-      const auto point = finished_.points.find(hashes_[i]);
-      if (point == finished_.points.end()) continue;
-      CheckPlanned(point->second, sweep_.points[i], path);
-    }
-  }
-
-  // Finished points that this run does not want would be lost from the result.
-  void RefuseLosses() const {
-    const std::size_t num_others = finished_.others.size();
-    if (num_others == 0) return;
-    const char* const them = num_others == 1 ? "it" : "them";
-    throw UserError(
-        options_.output,
-        fmt::format("{} point{} there {} not of this sweep, program and "
-                    "machine{}, and --resume would lose {}; -o another file "
-                    "keeps {}, --force begins anew",
-                    num_others, num_others == 1 ? "" : "s",
-                    num_others == 1 ? "is" : "are",
-                    finished_.difference.empty()
-                        ? ""
-                        : " (" + finished_.difference + ")",
-                    them, them));
-  }
-
-  // Whether a cell of a finished point hit a limit that is higher now.
-  bool HasMoreTime(std::size_t i, const FinishedPoint& point) const {
-    const MeasurerOptions& now = options_.measurer;
-    for (std::size_t c = 0; c < point.cells.size(); ++c) {
-      if (point.cells[c].status != CellStatus::kTimeout) continue;
-      const attnbench::Run& run = finished_.runs[*point.runs.rbegin()];
-      if (IsLower(run.cell_limit_s, now.cell_limit_s)) return true;
-      // A peer's cell may have met either limit.
-      if (sweep_.points[i].cells[c].is_peers &&
-          IsLower(run.peer_limit_s, now.peer_limit_s)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  bool IsComplete(std::size_t i) const {
-    const auto point = finished_.points.find(hashes_[i]);
-    return point != finished_.points.end() &&
-           point->second.cells.size() == sweep_.points[i].cells.size();
+  // Takes the result that is already at the output path.
+  void TakeResultThere() {
+    result_ = SweepResultOf(ReadJsonFile(file_.target()), options_.output);
+    state_.Take(*result_, options_.output, own_context_);
+    // A file of a longer sweep or another shard is not the one wanted.
+    const SweepContext& context = result_->context;
+    result_is_whole_ = state_.Left().empty() &&
+                       context.points == state_.hashes() &&
+                       context.shard == ShardText(options_) &&
+                       DriftedPoints(context.calibration).empty();
   }
 
   // The points to measure again: those that somebody has edited, those with a
@@ -228,21 +190,18 @@ class Campaign {
   // refused would be refused again.
   void FindUnfinished() {
     std::size_t num_timeouts = 0, num_errors = 0;
-    for (const std::size_t i : wanted_) {
-      const auto point = finished_.points.find(hashes_[i]);
-      if (point == finished_.points.end()) continue;
-      if (IsComplete(i)) {
-        const bool has_more_time = HasMoreTime(i, point->second);
-        const bool has_error = std::ranges::any_of(
-            point->second.cells, [](const ResultCell& cell) {
-              return cell.status == CellStatus::kError;
-            });
-        if (!has_more_time && !has_error) continue;
+    std::set<std::string> again;
+    for (const std::size_t i : state_.wanted()) {
+      if (state_.CellsOf(i).empty()) continue;
+      if (state_.IsComplete(i)) {
+        const bool has_error = state_.HasError(i);
+        if (!has_error && !state_.HasMoreTime(i, options_.measurer)) continue;
         ++(has_error ? num_errors : num_timeouts);
       }
-      again_.insert(hashes_[i]);
+      again.insert(state_.hashes()[i]);
       result_is_whole_ = false;
     }
+    state_.MeasureAgain(std::move(again));
     TellAgain(num_errors, "is in error");
     TellAgain(num_timeouts, options_.measurer.peer.empty()
                                 ? "ended at a lower --cell-limit"
@@ -264,38 +223,16 @@ class Campaign {
           "measured again",
           journal_.path(), num_spoiled, num_spoiled == 1 ? " is" : "s are"));
     }
-    const std::vector<std::size_t> left = Left();
+    const std::vector<std::size_t> left = state_.Left();
     const auto begun = std::ranges::count_if(
-        left, [this](std::size_t i) { return Processes(i) > 0; });
+        left, [this](std::size_t i) { return state_.Processes(i) > 0; });
     Tell(fmt::format(
         "{}: {} of {} points are there{}", options_.output,
-        wanted_.size() - left.size(), wanted_.size(),
+        state_.wanted().size() - left.size(), state_.wanted().size(),
         begun == 0
             ? ""
             : fmt::format(", and {} that not all processes have measured",
                           begun)));
-  }
-
-  // How many processes have measured point i.
-  std::int64_t Processes(std::size_t i) const {
-    const auto point = finished_.points.find(hashes_[i]);
-    if (point == finished_.points.end() || again_.contains(hashes_[i])) {
-      return 0;
-    }
-    return point->second.Processes(sweep_.processes);
-  }
-
-  std::vector<std::size_t> Left() const {
-    std::vector<std::size_t> left;
-    for (const std::size_t i : wanted_) {
-      if (Processes(i) < sweep_.processes) left.push_back(i);
-    }
-    return left;
-  }
-
-  std::optional<std::string> ShardText() const {
-    if (!options_.shard) return {};
-    return options_.shard->Text();
   }
 
   // Begins this run, before the first of its points, which are those of `rest`.
@@ -303,10 +240,10 @@ class Campaign {
     if (has_begun_) return;
     has_begun_ = true;
     load_watch_ = BeginWatch(own_context_);
-    finished_.limits = LimitsFor(rest, std::move(finished_.limits));
-    own_context_.limits = finished_.limits;
+    state_.limits() = LimitsFor(rest, std::move(state_.limits()));
+    own_context_.limits = state_.limits();
     journal_.Append({.run = RunRecord{own_context_, continues_result_}});
-    finished_.runs.push_back(OwnRun());
+    state_.BeginRun(OwnRun());
   }
 
   // Measures until all is done or the user interrupts. What the machine does in
@@ -314,22 +251,24 @@ class Campaign {
   void Measure(const std::vector<std::size_t>& left) {
     Sweep rest = sweep_;
     rest.points.clear();
-    for (const std::size_t i : left) rest.points.push_back(sweep_.points[i]);
+    std::vector<std::int64_t> done;
+    for (const std::size_t i : left) {
+      rest.points.push_back(sweep_.points[i]);
+      done.push_back(state_.Processes(i));
+    }
     Begin(rest);
     MeasurerOptions measurer_options = options_.measurer;
-    measurer_options.limits = finished_.limits;
-    std::vector<std::int64_t> done;
-    for (const std::size_t i : left) done.push_back(Processes(i));
+    measurer_options.limits = state_.limits();
     Progress progress(rest, done, stderr, isatty(STDERR_FILENO) == 1);
     Measurer measurer(sweep_, measurer_options);
     for (const auto& [process, n] : progress.steps()) {
       const std::size_t i = left[n];
-      if (Processes(i) > process) {  // all of its cells have failed since
+      if (state_.Processes(i) > process) {  // all of its cells failed since
         progress.FinishPoint({});
         continue;
       }
       if (!MeasurePoint(i, process, measurer, progress)) return;
-      if (journal_.IsRemoved() && !Left().empty()) {
+      if (journal_.IsRemoved() && !state_.Left().empty()) {
         Tell(journal_.path() +
              ": somebody has removed it; the run ends with what it has");
         return;
@@ -342,30 +281,30 @@ class Campaign {
   // second chance. A run does that once; where one is stopped meanwhile, the
   // next finds for itself which points are left.
   void MeasureDriftedAgain() {
-    if (!Left().empty() || WasInterrupted()) return;
-    const std::vector<Calibration> calibration = CalibrationOfPoints();
-    again_ = DriftedPoints(calibration);
-    if (again_.empty()) return;
+    if (!state_.Left().empty() || WasInterrupted()) return;
+    const std::vector<Calibration> calibration = state_.CalibrationOfPoints();
+    const std::set<std::string> again = DriftedPoints(calibration);
+    if (again.empty()) return;
     Tell(fmt::format(
         "{}: the processor's clock drifted by {:.1f} % between points; {} of "
         "{} {} measured again",
         options_.output, 100 * DriftOf(calibration).between_points,
-        again_.size(), wanted_.size(), again_.size() == 1 ? "is" : "are"));
-    Measure(Left());
+        again.size(), state_.wanted().size(),
+        again.size() == 1 ? "is" : "are"));
+    state_.MeasureAgain(again);
+    Measure(state_.Left());
   }
 
   // False if the user interrupts.
   bool MeasurePoint(std::size_t i, int process, Measurer& measurer,
                     Progress& progress) {
     if (WasInterrupted()) return false;
-    std::span<const ResultCell> before;
-    if (process > 0) before = finished_.points.at(hashes_[i]).cells;
     const auto measured =
-        measurer.Measure(i, process, before,
+        measurer.Measure(i, process, state_.CellsOf(i),
                          [&progress](double share) { progress.Tick(share); });
     if (!measured) return false;
     CheckInputsUnchanged(i);
-    Finish(i, process, *measured);
+    Keep(i, process, *measured);
     progress.FinishPoint(measured->cells);
     return true;
   }
@@ -375,7 +314,7 @@ class Campaign {
   void CheckInputsUnchanged(std::size_t i) const {
     const Point& point = sweep_.points[i];
     const bool is_peers = PeerIdentity(options_.measurer.peer) != peer_;
-    if (!is_peers && HashOf(point) == hashes_[i]) return;
+    if (!is_peers && files_.AreUnchanged(point)) return;
     throw UserError(
         is_peers ? "--peer" : point.axes.at("workload").text(),
         fmt::format("was changed while it was measured; undo that and "
@@ -383,112 +322,38 @@ class Campaign {
                     journal_.path()));
   }
 
-  attnbench::Run OwnRun() const {
+  Run OwnRun() const {
     const MeasurerOptions& measurer = options_.measurer;
     std::optional<std::int64_t> peer_limit_s;
     if (!measurer.peer.empty()) peer_limit_s = measurer.peer_limit_s;
     return RunOf(own_context_, measurer.cell_limit_s, peer_limit_s);
   }
 
-  // This run is the last one of `runs`.
-  void Finish(std::size_t i, int process, const MeasuredPoint& measured) {
-    const std::string& hash = hashes_[i];
+  // Writes it to the journal, with this run as judged now, which may be its
+  // last point.
+  void Keep(std::size_t i, int process, const MeasuredPoint& measured) {
+    const std::string& hash = state_.hashes()[i];
     FinishedPoint part = PartOf(measured, hash, process, sweep_.processes);
-    part.runs = {finished_.runs.size() - 1};
-    // The run's entry is updated here, as this may be its last point.
     LookAgain(load_watch_, /*calibration=*/{}, own_context_);
-    finished_.runs.back() = OwnRun();
+    const Run run = OwnRun();
+    state_.ReplaceRun(run);
     if (!journal_.IsRemoved()) {
       journal_.Append(
           {.point = PointRecord{hash, process, part.cells, part.calibration,
-                                finished_.runs.back(),
-                                FingerprintHash(own_context_)}});
+                                run, FingerprintHash(own_context_)}});
     }
-    FinishedPoint& point = finished_.points[hash];
-    if (process == 0) point = {};
-    point.Add(part, sweep_.points[i], Plan());
-    again_.erase(hash);
-  }
-
-  // The runs that measured finished points; this run where no points are
-  // wanted.
-  std::vector<attnbench::Run> Runs() const {
-    std::vector<attnbench::Run> runs = finished_.runs;
-    for (const std::size_t i : wanted_) {
-      const auto point = finished_.points.find(hashes_[i]);
-      if (point == finished_.points.end()) continue;
-      for (const std::size_t run : point->second.runs) {
-        runs[run].points.push_back(hashes_[i]);
-      }
-    }
-    std::erase_if(runs, [](const auto& run) { return run.points.empty(); });
-    if (runs.empty()) runs.push_back(OwnRun());
-    return runs;
-  }
-
-  std::vector<Calibration> CalibrationOfPoints() const {
-    std::vector<Calibration> calibration;
-    for (const std::size_t i : wanted_) {
-      const auto point = finished_.points.find(hashes_[i]);
-      if (point == finished_.points.end() || !point->second.calibration) {
-        continue;
-      }
-      calibration.push_back(*point->second.calibration);
-    }
-    return calibration;
-  }
-
-  // The context is the first run's.
-  SweepResult Result() const {
-    SweepResult result;
-    SweepContext& context = result.context;
-    context = finished_.context.value_or(own_context_);
-    context.command = own_context_.command;
-    context.points = hashes_;
-    context.cells_of_points.clear();
-    for (const Point& point : sweep_.points) {
-      context.cells_of_points.push_back(std::ssize(point.cells));
-    }
-    context.processes = sweep_.processes;
-    context.shard = ShardText();
-    context.limits = finished_.limits;
-    context.runs = Runs();
-    context.date = context.runs[0].date;
-    context.calibration = CalibrationOfPoints();
-    for (const std::size_t i : wanted_) {
-      const auto point = finished_.points.find(hashes_[i]);
-      if (point == finished_.points.end()) continue;
-      const std::vector<ResultCell>& cells = point->second.cells;
-      result.cells.insert(result.cells.end(), cells.begin(), cells.end());
-    }
-    const auto num_points = std::ranges::count_if(wanted_, [this](auto i) {
-      const auto point = finished_.points.find(hashes_[i]);
-      return IsComplete(i) &&
-             point->second.Processes(sweep_.processes) == sweep_.processes;
-    });
-    SetValidityOfRuns(
-        num_points == std::ssize(wanted_)
-            ? ""
-            : fmt::format(
-                  "interrupted: {} of {} points{}; --resume goes on",
-                  num_points, wanted_.size(),
-                  sweep_.processes == 1
-                      ? ""
-                      : fmt::format(" were measured by all {} processes",
-                                    sweep_.processes)),
-        PageFaultWarnings(result.cells), context);
-    return result;
+    state_.Add(i, process, std::move(part));
   }
 
   CampaignEnd Write() {
-    const std::size_t num_left = Left().size();
+    const std::size_t num_left = state_.Left().size();
     CampaignEnd end = {.interrupted = num_left > 0,
-                       .num_points = wanted_.size() - num_left};
-    if (end.interrupted && finished_.points.empty()) {
+                       .num_points = state_.wanted().size() - num_left};
+    if (end.interrupted && state_.finished().points.empty()) {
       journal_.Clear();
       return end;
     }
-    end.result = Result();
+    end.result = state_.Result(own_context_, OwnRun());
     try {
       file_.Write(ToJson(*end.result));
     } catch (const UserError& error) {
@@ -511,16 +376,12 @@ class Campaign {
   LoadWatch load_watch_;
   const ResultFile file_;
   Journal journal_;
-  const std::string peer_;           // its identity
-  std::vector<std::string> hashes_;  // the hashes of all points
-  std::vector<std::size_t> wanted_;  // the points of the shard
-  Finished finished_;
-  // These points of `finished_` are to be measured again. They stay there until
-  // the first process has done so, as an interrupted run has nothing better.
-  std::set<std::string> again_;
+  const std::string peer_;  // its identity
+  const CaseFiles files_;
+  SweepState state_;
   // The result at the output path, if this run goes on from it.
   std::optional<SweepResult> result_;
-  bool has_begun_ = false;  // this run is the last one of `finished_`
+  bool has_begun_ = false;  // this run is the last one of the state
   bool continues_result_ = false;
   bool result_is_whole_ = false;
 };
@@ -529,7 +390,7 @@ class Campaign {
 
 CampaignEnd RunCampaign(const Sweep& sweep, const Context& context,
                         const CampaignOptions& options) {
-  return Campaign(sweep, context, options).Run();
+  return Campaign(sweep, context, options).RunToEnd();
 }
 
 }  // namespace attnbench

@@ -15,9 +15,7 @@
 #include "harness/campaign/progress.h"
 #include "harness/campaign/resume.h"
 #include "harness/campaign/worker.h"
-#include "harness/machine/calibration.h"
 #include "harness/machine/load_watch.h"
-#include "harness/machine/validity.h"
 #include "harness/system/child_process.h"
 #include "harness/system/interrupt.h"
 
@@ -62,22 +60,24 @@ class Side {
     options.builds = side.builds;
     plan_ = PlanOf(sweep, options);
     measurer_ = std::make_unique<Measurer>(sweep, std::move(options));
+    const CaseFiles files(sweep);
     for (const Point& point : sweep.points) {
-      context_.points.push_back(PointHash(sweep, point, "", 1, ""));
+      context_.points.push_back(PointHash(sweep, point, files, "", 1, ""));
       context_.cells_of_points.push_back(std::ssize(point.cells));
     }
     context_.processes = sweep.processes;
-    points_.resize(sweep.points.size());
   }
 
   // The cells that the process gave; none if the user interrupts.
   std::optional<std::vector<ResultCell>> Measure(
       std::size_t i, int process, const std::function<void(double)>& tick) {
-    FinishedPoint& point = points_[i];
+    const std::string& hash = context_.points[i];
+    FinishedPoint& point = finished_.points[hash];
     auto measured = measurer_->Measure(i, process, point.cells, tick);
     if (!measured) return {};
-    point.Add(PartOf(*measured, context_.points[i], process, sweep_.processes),
-              sweep_.points[i], plan_);
+    FinishedPoint part = PartOf(*measured, hash, process, sweep_.processes);
+    part.runs = {0};
+    AddProcess(part, sweep_.points[i], plan_, point);
     LookAgain(watch_, /*calibration=*/{}, context_);
     return std::move(measured->cells);
   }
@@ -85,18 +85,9 @@ class Side {
   void Finish() { measurer_->Finish(); }
 
   ReadSweep Result() {
-    SweepResult result;
-    context_.runs = {RunOf(context_, std::nullopt, std::nullopt)};
-    context_.runs[0].points = context_.points;
-    for (FinishedPoint& point : points_) {
-      if (point.calibration) context_.calibration.push_back(*point.calibration);
-      for (ResultCell& cell : point.cells) {
-        result.cells.push_back(std::move(cell));
-      }
-    }
-    SetValidityOfRuns("", PageFaultWarnings(result.cells), context_);
-    result.context = std::move(context_);
-    return {side_.name, std::move(result)};
+    finished_.runs = {RunOf(context_, std::nullopt, std::nullopt)};
+    return {side_.name,
+            AssembledResult(std::move(context_), finished_, /*not_whole=*/"")};
   }
 
  private:
@@ -106,7 +97,7 @@ class Side {
   SweepContext context_;
   LoadWatch watch_;
   std::unique_ptr<Measurer> measurer_;
-  std::vector<FinishedPoint> points_;
+  FinishedPoints finished_;
 };
 
 }  // namespace

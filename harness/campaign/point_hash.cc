@@ -4,7 +4,6 @@
 
 #include "harness/base/hash.h"
 #include "harness/base/input_file.h"
-#include "harness/base/json_file.h"
 #include "harness/inputs/array_file.h"
 #include "harness/inputs/case_file.h"
 #include "harness/machine/environment.h"
@@ -13,23 +12,44 @@
 namespace attnbench {
 namespace {
 
-// The contents of the workload's file, and of the arrays that it names, which
-// may be edited between two runs.
-std::string CaseText(const Point& point) {
-  const WorkloadName workload = ParseWorkload(point.axes.at("workload").text());
-  if (workload.kind != WorkloadKind::kFile) return "";
-  std::string text = ReadJsonFile(workload.path).dump();
-  for (const std::string& file : FilesOf(workload)) {
-    if (file != workload.path) text += ReadInput(file, kMostArrayMebibytes);
+std::string HashOfFiles(const std::vector<std::string>& files) {
+  if (files.empty()) return "";
+  Fnv1a hash;
+  for (const std::string& file : files) {
+    const std::string text = ReadInput(file, kMostArrayMebibytes);
+    hash.Add(fmt::format("{} ", text.size()));
+    hash.Add(text);
   }
-  return text;
+  return hash.Hex();
 }
 
 }  // namespace
 
+CaseFiles::CaseFiles(const Sweep& sweep) {
+  for (const Point& point : sweep.points) {
+    const std::string& workload = point.axes.at("workload").text();
+    if (contents_.contains(workload)) continue;
+    const std::vector<std::string> files = FilesOf(ParseWorkload(workload));
+    contents_[workload] = {files, HashOfFiles(files)};
+  }
+}
+
+const CaseFiles::Contents& CaseFiles::ContentsOf(const Point& point) const {
+  return contents_.at(point.axes.at("workload").text());
+}
+
+const std::string& CaseFiles::HashOf(const Point& point) const {
+  return ContentsOf(point).hash;
+}
+
+bool CaseFiles::AreUnchanged(const Point& point) const {
+  const Contents& contents = ContentsOf(point);
+  return HashOfFiles(contents.files) == contents.hash;
+}
+
 std::string PointHash(const Sweep& sweep, const Point& point,
-                      std::string_view build_id, std::int64_t num_builds,
-                      std::string_view peer) {
+                      const CaseFiles& files, std::string_view build_id,
+                      std::int64_t num_builds, std::string_view peer) {
   Fnv1a hash;
   // Each part ends in a byte that no part contains.
   const auto add = [&hash](std::string_view part) {
@@ -40,7 +60,7 @@ std::string PointHash(const Sweep& sweep, const Point& point,
   add(fmt::format("{} {} {} {} {}", sweep.seed, sweep.repetitions, sweep.trials,
                   sweep.processes, num_builds));
   add(ToJson(point.axes).dump());
-  add(CaseText(point));
+  add(files.HashOf(point));
   for (const Cell& cell : point.cells) {
     add(cell.Key());
     add(cell.skip_reason.value_or(""));

@@ -3,12 +3,36 @@
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_POINT_HASH_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_POINT_HASH_H_
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/sweep/sweep.h"
 
 namespace attnbench {
+
+// The case files that are workloads of a sweep, with the arrays that they name.
+// Somebody may edit them between two runs, or during one.
+class CaseFiles {
+ public:
+  // Reads all of them. Throws UserError if one cannot be read.
+  explicit CaseFiles(const Sweep& sweep);
+  // A hash of what they held then; "" for a workload that is no file.
+  const std::string& HashOf(const Point& point) const;
+  // Whether they hold the same now. Throws UserError if they cannot be read.
+  bool AreUnchanged(const Point& point) const;
+
+ private:
+  struct Contents {
+    std::vector<std::string> files;
+    std::string hash;
+  };
+  const Contents& ContentsOf(const Point& point) const;
+
+  std::map<std::string, Contents> contents_;  // of each workload
+};
 
 // Gives 16 hexadecimal digits, a hash of the point's cells with their reasons
 // to be skipped, the case file of its workload, the peer (PeerIdentity,
@@ -16,10 +40,10 @@ namespace attnbench {
 // and processes, the program's build and how many relinks of it measure. The
 // point's place in the sweep is left out, so that a longer axis keeps its
 // points; so is the time limit, as a cell that met it says which it was
-// (context.h). Throws UserError if the case file cannot be read.
+// (context.h).
 std::string PointHash(const Sweep& sweep, const Point& point,
-                      std::string_view build_id, std::int64_t num_builds,
-                      std::string_view peer);
+                      const CaseFiles& files, std::string_view build_id,
+                      std::int64_t num_builds, std::string_view peer);
 
 }  // namespace attnbench
 

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/machine/calibration.h"
 #include "harness/results/summary.h"
 #include "harness/results/sums.h"
+#include "mechanisms/common/check.h"
 
 namespace attnbench {
 namespace {
@@ -94,6 +96,26 @@ void AddProcess(const ResultCell& next, const ProcessPlan& plan, bool is_peers,
   Summarize(joined);
   if (joined.limit) {
     SetFraction(*joined.median_ns, joined.interval_ns, *joined.limit);
+  }
+}
+
+void AddProcess(const FinishedPoint& next, const Point& planned,
+                const ProcessPlan& plan, FinishedPoint& joined) {
+  if (joined.cells.empty()) {
+    joined = next;
+    return;
+  }
+  auto given = next.cells.begin();
+  for (std::size_t i = 0; i < joined.cells.size(); ++i) {
+    if (!joined.cells[i].is_ok()) continue;
+    ATTN_CHECK(given != next.cells.end());
+    AddProcess(*given++, plan, planned.cells[i].is_peers, joined.cells[i]);
+  }
+  joined.runs.insert(next.runs.begin(), next.runs.end());
+  if (joined.calibration && next.calibration) {
+    joined.calibration = Joined(*joined.calibration, *next.calibration);
+  } else if (next.calibration) {
+    joined.calibration = next.calibration;
   }
 }
 

@@ -1,10 +1,11 @@
-// One cell from what several processes measured of it.
+// One cell, or point, from what several processes measured of it.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_REPLICATES_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_REPLICATES_H_
 
 #include <cstdint>
 
-#include "harness/results/cell.h"
+#include "harness/results/assembly.h"
+#include "harness/sweep/sweep.h"
 
 namespace attnbench {
 
@@ -25,6 +26,11 @@ struct ProcessPlan {
 // the others.
 void AddProcess(const ResultCell& next, const ProcessPlan& plan, bool is_peers,
                 ResultCell& joined);
+
+// The same of a point, whose cells are those planned. `next` has only the cells
+// that were `ok` before. If there was nothing before, `joined` is `next`.
+void AddProcess(const FinishedPoint& next, const Point& planned,
+                const ProcessPlan& plan, FinishedPoint& joined);
 
 }  // namespace attnbench
 

@@ -38,20 +38,6 @@ void LeavePoint(const std::string& hash, Finished& finished) {
   if (!finished.points.contains(hash)) finished.others.insert(hash);
 }
 
-// Adds the result's runs to those of `finished`. Gives each point's runs there.
-std::map<std::string, std::set<std::size_t>> TakeRuns(const SweepResult& result,
-                                                      Finished& finished) {
-  std::map<std::string, std::set<std::size_t>> runs_of;
-  for (Run& run : RunsOf(result)) {
-    for (const std::string& point : run.points) {
-      runs_of[point].insert(finished.runs.size());
-    }
-    run.points.clear();
-    finished.runs.push_back(std::move(run));
-  }
-  return runs_of;
-}
-
 bool IsPlanned(const ResultCell& cell, const Cell& planned) {
   return planned.mechanism == cell.mechanism && planned.axes == cell.axes &&
          planned.options == cell.options;
@@ -69,32 +55,6 @@ bool GoesOn(const FinishedPoint& before, const FinishedPoint& next,
 }
 
 }  // namespace
-
-std::int64_t FinishedPoint::Processes(std::int64_t processes) const {
-  const auto left = std::ranges::find_if(cells, &ResultCell::is_ok);
-  return left == cells.end() ? processes : left->processes;
-}
-
-void FinishedPoint::Add(const FinishedPoint& next, const Point& planned,
-                        const ProcessPlan& plan) {
-  if (cells.empty()) {
-    *this = next;
-    return;
-  }
-  // A cell that has failed is not among those of `next`.
-  auto given = next.cells.begin();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (!cells[i].is_ok()) continue;
-    ATTN_CHECK(given != next.cells.end());
-    AddProcess(*given++, plan, planned.cells[i].is_peers, cells[i]);
-  }
-  runs.insert(next.runs.begin(), next.runs.end());
-  if (calibration && next.calibration) {
-    calibration = Joined(*calibration, *next.calibration);
-  } else if (next.calibration) {
-    calibration = next.calibration;
-  }
-}
 
 FinishedPoint PartOf(const MeasuredPoint& measured, const std::string& hash,
                      int process, std::int64_t processes) {
@@ -127,35 +87,23 @@ bool ContinuesResult(const JournalContents& journal) {
 void TakeResult(const SweepResult& result, const std::string& path,
                 const WantedPoints& wanted, const SweepContext& context,
                 Finished& finished) {
-  const SweepContext& theirs = result.context;
-  const bool may_take = IsSameMachine(theirs, context, finished);
-  std::map<std::string, std::set<std::size_t>> runs_of;
-  if (may_take) runs_of = TakeRuns(result, finished);
-  std::map<std::string, FinishedPoint> points;
-  for (const ResultCell& cell : result.cells) {
-    FinishedPoint& point = points[cell.point];
-    point.cells.push_back(cell);
-    if (!may_take) continue;
-    const auto runs = runs_of.find(cell.point);
-    if (runs == runs_of.end()) {
-      throw UserError(path, "has point " + cell.point +
-                                ", which none of context.runs has, so no run "
-                                "can go on from it; --force replaces it");
+  if (!IsSameMachine(result.context, context, finished)) {
+    for (const ResultCell& cell : result.cells) {
+      LeavePoint(cell.point, finished);
     }
-    point.runs = runs->second;
+    return;
   }
-  for (const Calibration& entry : theirs.calibration) {
-    const auto point = points.find(entry.point);
-    if (point != points.end()) point->second.calibration = entry;
-  }
-  for (auto& [hash, point] : points) {
-    if (!may_take || !wanted.contains(hash)) {
+  FinishedPoints theirs;
+  AddResult(result, path, theirs);
+  for (auto& [hash, point] : theirs.points) {
+    if (!wanted.contains(hash)) {
       LeavePoint(hash, finished);
       continue;
     }
-    if (!finished.context) finished.context = theirs;
+    if (!finished.context) finished.context = result.context;
     TakePoint(hash, std::move(point), finished);
   }
+  finished.runs = std::move(theirs.runs);
 }
 
 void TakeJournal(const JournalContents& journal, const WantedPoints& wanted,
@@ -198,7 +146,7 @@ void TakeJournal(const JournalContents& journal, const WantedPoints& wanted,
     if (before != finished.points.end() &&
         before->second.Processes(plan.processes) == point.process &&
         GoesOn(before->second, measured, *planned->second)) {
-      before->second.Add(measured, *planned->second, plan);
+      AddProcess(measured, *planned->second, plan, before->second);
     }
   }
 }
@@ -210,11 +158,10 @@ void CheckPlanned(const FinishedPoint& finished, const Point& planned,
     next = std::find_if(next, planned.cells.end(),
                         [&](const Cell& one) { return IsPlanned(cell, one); });
     if (next == planned.cells.end()) {
-      throw UserError(path,
-                      fmt::format("has a cell of {} in point {} that is none "
-                                  "of that point, or not in its place, so no "
-                                  "run can go on from it; --force replaces it",
-                                  cell.mechanism, cell.point));
+      throw UserError(path, fmt::format("has a cell of {} in point {} that is "
+                                        "none of that point, or not in its "
+                                        "place",
+                                        cell.mechanism, cell.point));
     }
     ++next;
   }

@@ -1,6 +1,5 @@
 // Reads what an earlier run has finished of a sweep from its journal, its
-// result, or both, and joins what its processes measure. All are pure
-// functions.
+// result, or both. All are pure functions.
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_RESUME_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_RESUME_H_
 
@@ -15,34 +14,17 @@
 #include "harness/campaign/journal.h"
 #include "harness/campaign/measurer.h"
 #include "harness/campaign/replicates.h"
-#include "harness/results/sweep_result.h"
 #include "harness/sweep/sweep.h"
 
 namespace attnbench {
-
-// What is there of a point, perhaps not of all processes yet.
-struct FinishedPoint {
-  std::vector<ResultCell> cells;
-  std::optional<Calibration> calibration;
-  std::set<std::size_t> runs;  // indices in Finished::runs
-
-  // The number of processes that have measured it: all of `processes` where no
-  // cell is left to measure.
-  std::int64_t Processes(std::int64_t processes) const;
-  // Adds what the next process gave; takes that of the first.
-  void Add(const FinishedPoint& next, const Point& planned,
-           const ProcessPlan& plan);
-};
 
 // What process `process` of `processes` measured of the point with this hash.
 FinishedPoint PartOf(const MeasuredPoint& measured, const std::string& hash,
                      int process, std::int64_t processes);
 
-struct Finished {
-  std::map<std::string, FinishedPoint> points;  // by hash
-  std::vector<Run> runs;                        // without their `points`
-  std::optional<SweepContext> context;          // of the first run
-  std::vector<MachineLimits> limits;            // the machine's limits
+struct Finished : FinishedPoints {
+  std::optional<SweepContext> context;  // of the first run
+  std::vector<MachineLimits> limits;    // the machine's limits
   std::set<std::string> others;  // points that are there but may not be taken
   std::string difference;  // how machines differ, if that is why: "cpu was ..."
 };

@@ -144,7 +144,7 @@ struct ResultCell : CellIdentity {
   std::optional<CellLimit> limit;
   std::optional<Numerics> numerics;
   std::optional<DecoderFigures> decoder;  // in scope decoder
-  std::string point;   // its name; empty until the sweep says it
+  std::string point;  // its name; empty until the sweep says it
 
   bool is_ok() const { return status == CellStatus::kOk; }
 

@@ -1,7 +1,9 @@
 #include "harness/results/merge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,52 +11,12 @@
 #include "harness/base/error.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/machine/roofline.h"
-#include "harness/machine/validity.h"
-#include "harness/results/shard_checks.h"
+#include "harness/results/assembly.h"
 #include "harness/sweep/shard.h"
 #include "mechanisms/common/check.h"
 
 namespace attnbench {
 namespace {
-
-// A point: the file that has it, its cells in their order, and its entry of
-// `calibration`, where it has one.
-struct Part {
-  const ReadSweep* file;
-  std::vector<const ResultCell*> cells = {};
-  const Calibration* calibration = nullptr;
-};
-
-std::map<std::string, Part> PartsOf(const std::vector<ReadSweep>& files) {
-  std::map<std::string, Part> parts;
-  for (const ReadSweep& file : files) {
-    for (const ResultCell& cell : file.result.cells) {
-      Part& part = parts.try_emplace(cell.point, Part{&file}).first->second;
-      if (part.file != &file) {
-        throw UserError(
-            file.path,
-            fmt::format("has point {} ({}), which {} has too", cell.point,
-                        cell.mechanism, part.file->path));
-      }
-      part.cells.push_back(&cell);
-    }
-    for (const Calibration& entry : file.result.context.calibration) {
-      const auto part = parts.find(entry.point);
-      if (part == parts.end() || part->second.file != &file) continue;
-      part->second.calibration = &entry;
-    }
-  }
-  return parts;
-}
-
-// Whether all processes have measured a point.
-bool IsWhole(const Part& part) {
-  const std::int64_t processes =
-      part.file->result.context.processes.value_or(1);
-  return std::ranges::none_of(part.cells, [&](const ResultCell* cell) {
-    return cell->is_ok() && cell->processes < processes;
-  });
-}
 
 // What was loaded decides times as the build does. Another processor, which
 // merge allows and tells, has another core of OpenBLAS.
@@ -100,6 +62,42 @@ void CheckSameSweep(const ReadSweep& first, const ReadSweep& other) {
                               first.path));
 }
 
+// Where the setup `other` differs from `first`, which is of the file
+// `first_path`: "cpu is "b", in first.json "a"".
+std::vector<std::string> DifferenceTexts(const std::string& first_path,
+                                         const Json& first, const Json& other) {
+  std::vector<std::string> texts;
+  for (const FingerprintDifference& difference :
+       SetupDifferences(first, other)) {
+    texts.push_back(fmt::format("{} is {}, in {} {}", difference.field,
+                                difference.b.dump(), first_path,
+                                difference.a.dump()));
+  }
+  return texts;
+}
+
+// Throws UserError naming `where`, unlike ParseShard.
+Shard ShardOf(const std::string& text, const std::string& where) {
+  try {
+    return ParseShard(text);
+  } catch (const UserError& error) {
+    throw UserError(where, error.what());
+  }
+}
+
+// "shards 1/4, 3/4 are missing"; empty if all are there.
+std::string MissingShardsText(const std::set<std::int64_t>& there,
+                              std::int64_t count) {
+  std::vector<std::string> missing;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!there.contains(i)) missing.push_back(Shard{i, count}.Text());
+  }
+  if (missing.empty()) return "";
+  return fmt::format("shard{} {} {} missing", missing.size() == 1 ? "" : "s",
+                     fmt::join(missing, ", "),
+                     missing.size() == 1 ? "is" : "are");
+}
+
 // Gives "" if the files are no shards, or of different numbers of shards.
 std::string MissingShardsOf(const std::vector<ReadSweep>& files) {
   std::set<std::int64_t> there;
@@ -128,42 +126,35 @@ std::string MissingText(const std::vector<ReadSweep>& files,
       shards.empty() ? "" : "; ", shards);
 }
 
-// The part's runs, each with the part's name and with where its setup differs
-// from the first file's.
-std::vector<Run> RunsOfPart(const ReadSweep& first, const ReadSweep& part) {
-  std::vector<Run> runs = RunsOf(part.result);
+// Gives a run of a part the part's name, and says where its setup differs from
+// the first file's.
+void NameRun(const ReadSweep& first, const ReadSweep& part, Run& run) {
+  if (!run.file) run.file = part.path;
+  if (&part == &first) return;
   const Setup& of_first = first.result.context;
-  for (Run& run : runs) {
-    if (!run.file) run.file = part.path;
-    // The runs of the first file need no differences.
-    if (&part == &first) continue;
-    const Json setup = SetupOf(part.result.context, run);
-    for (const std::string& text :
-         DifferenceTexts(first.path, ToJson(of_first), setup)) {
-      run.warnings.push_back(text);
-    }
-    run.differs = DifferingMembers(of_first, setup);
-    if (run.differs->empty()) run.differs.reset();
+  const Json setup = SetupOf(part.result.context, run);
+  for (const std::string& text :
+       DifferenceTexts(first.path, ToJson(of_first), setup)) {
+    run.warnings.push_back(text);
   }
-  return runs;
+  run.differs = DifferingMembers(of_first, setup);
+  if (run.differs->empty()) run.differs.reset();
 }
 
-// The merged context, except for what only the merged points tell.
-SweepContext MergedContext(const std::vector<ReadSweep>& files,
-                           const std::string& command) {
-  SweepContext context = files[0].result.context;
-  context.command = command;
-  context.shard.reset();
-  context.limits.clear();
-  context.runs.clear();
-  context.calibration.clear();
+// No point may be in two files, as its cells are compared with each other.
+void CheckPointsDiffer(const std::vector<ReadSweep>& files) {
+  std::map<std::string, const ReadSweep*> file_of;
   for (const ReadSweep& file : files) {
-    AddLimits(file.result.context.limits, context.limits);
-    for (Run& run : RunsOfPart(files[0], file)) {
-      context.runs.push_back(std::move(run));
+    for (const ResultCell& cell : file.result.cells) {
+      const ReadSweep* const has =
+          file_of.try_emplace(cell.point, &file).first->second;
+      if (has == &file) continue;
+      throw UserError(file.path,
+                      fmt::format("has point {} ({}), which {} has "
+                                  "too",
+                                  cell.point, cell.mechanism, has->path));
     }
   }
-  return context;
 }
 
 }  // namespace
@@ -172,28 +163,29 @@ Merged MergeResults(const std::vector<ReadSweep>& files,
                     const std::string& command) {
   ATTN_CHECK(!files.empty());
   for (const ReadSweep& file : files) CheckSameSweep(files[0], file);
-  const std::map<std::string, Part> parts = PartsOf(files);
-  Merged merged;
-  SweepContext& context = merged.result.context;
-  context = MergedContext(files, command);
-  for (const std::string& point : context.points) {
-    const auto found = parts.find(point);
-    if (found == parts.end()) continue;
-    const Part& part = found->second;
-    for (const ResultCell* cell : part.cells) {
-      merged.result.cells.push_back(*cell);
-    }
-    if (part.calibration != nullptr) {
-      context.calibration.push_back(*part.calibration);
+  CheckPointsDiffer(files);
+  SweepContext context = files[0].result.context;
+  context.command = command;
+  context.shard.reset();
+  context.limits.clear();
+  FinishedPoints finished;
+  for (const ReadSweep& file : files) {
+    AddLimits(file.result.context.limits, context.limits);
+    const std::size_t num_before = finished.runs.size();
+    AddResult(file.result, file.path, finished);
+    for (std::size_t i = num_before; i < finished.runs.size(); ++i) {
+      NameRun(files[0], file, finished.runs[i]);
     }
   }
+  const std::int64_t processes = context.processes.value_or(1);
+  const auto num_whole = static_cast<std::size_t>(
+      std::ranges::count_if(finished.points, [&](const auto& one) {
+        return one.second.Processes(processes) == processes;
+      }));
   const std::size_t num_points = context.points.size();
-  const auto num_whole = static_cast<std::size_t>(std::ranges::count_if(
-      parts, [](const auto& one) { return IsWhole(one.second); }));
-  merged.missing = MissingText(files, num_points - num_whole, num_points);
-  SetValidityOfRuns(merged.missing, PageFaultWarnings(merged.result.cells),
-                    context);
-  return merged;
+  const std::string missing =
+      MissingText(files, num_points - num_whole, num_points);
+  return {AssembledResult(std::move(context), finished, missing), missing};
 }
 
 }  // namespace attnbench

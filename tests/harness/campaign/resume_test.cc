@@ -168,11 +168,11 @@ TEST(Resume, APointWithoutACellThatIsLeftIsMeasuredByAllProcesses) {
   EXPECT_EQ(point.Processes(kProcesses), 1);
   FinishedPoint next{.cells = Cells("a"), .calibration = {}, .runs = {1}};
   next.cells.erase(next.cells.begin());
-  point.Add(next, Planned(), kPlan);
+  AddProcess(next, Planned(), kPlan, point);
   EXPECT_EQ(point.cells[0].status, CellStatus::kError);
   EXPECT_EQ(point.cells[1].processes, 2);
   next.cells[0] = FailedCell(Planned().cells[1], CellStatus::kError, "y");
-  point.Add(next, Planned(), kPlan);
+  AddProcess(next, Planned(), kPlan, point);
   EXPECT_EQ(point.Processes(kProcesses), kProcesses);
 }
 

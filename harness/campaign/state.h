@@ -1,0 +1,84 @@
+// How far a sweep is: which of its points are finished, by how many processes,
+// and which are to be measured again. Measures nothing and tells nothing.
+#ifndef ATTNBENCH_HARNESS_CAMPAIGN_STATE_H_
+#define ATTNBENCH_HARNESS_CAMPAIGN_STATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/campaign/resume.h"
+#include "harness/sweep/shard.h"
+
+namespace attnbench {
+
+class SweepState {
+ public:
+  // `hashes` are those of the sweep's points, which outlives this. Only those
+  // of the shard are wanted.
+  SweepState(const Sweep& sweep, std::vector<std::string> hashes,
+             const std::optional<Shard>& shard, const ProcessPlan& plan,
+             std::vector<MachineLimits> limits);
+
+  const std::vector<std::string>& hashes() const { return hashes_; }
+  const std::vector<std::size_t>& wanted() const { return wanted_; }
+  const Finished& finished() const { return finished_; }
+  std::vector<MachineLimits>& limits() { return finished_.limits; }
+
+  // Takes what an earlier run has finished (resume.h). Throws UserError also
+  // where a cell of a finished point is none of those planned.
+  void Take(const SweepResult& result, const std::string& path,
+            const SweepContext& context);
+  void Take(const JournalContents& journal, const std::string& path,
+            const SweepContext& context);
+
+  // Begins a run. Its entry is replaced as it goes on.
+  void BeginRun(Run run) { finished_.runs.push_back(std::move(run)); }
+  void ReplaceRun(Run run) { finished_.runs.back() = std::move(run); }
+  // Adds what a process of this run gave of point i, the first one anew.
+  void Add(std::size_t i, int process, FinishedPoint part);
+
+  // How many processes have measured point i.
+  std::int64_t Processes(std::size_t i) const;
+  // The cells of point i that earlier processes gave.
+  std::span<const ResultCell> CellsOf(std::size_t i) const;
+  // The points that not all processes have measured.
+  std::vector<std::size_t> Left() const;
+  // Whether point i is there, with all of its cells.
+  bool IsComplete(std::size_t i) const;
+  // Whether a cell of point i hit a limit that is higher now, or is in error.
+  bool HasMoreTime(std::size_t i, const MeasurerOptions& now) const;
+  bool HasError(std::size_t i) const;
+  // Points of these hashes are to be measured again. They stay until the first
+  // process has done so, as an interrupted run has nothing better.
+  void MeasureAgain(std::set<std::string> hashes) {
+    again_ = std::move(hashes);
+  }
+
+  std::vector<Calibration> CalibrationOfPoints() const;
+  // The result of what is there, in the context of the first run. `own` is this
+  // run's, and `own_run` its entry where no other run measured anything.
+  SweepResult Result(const SweepContext& own, const Run& own_run) const;
+
+ private:
+  const FinishedPoint* Find(std::size_t i) const;
+  void CheckFinished(const std::string& path) const;
+  WantedPoints Wanted() const;
+
+  const Sweep& sweep_;
+  const std::vector<std::string> hashes_;
+  const std::vector<std::size_t> wanted_;
+  const std::optional<Shard> shard_;
+  const ProcessPlan plan_;
+  Finished finished_;
+  std::set<std::string> again_;
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_CAMPAIGN_STATE_H_
