@@ -51,6 +51,11 @@ double Draws(const Cell& cell) {
                     static_cast<double>(kMostDraws));
 }
 
+// Whether a sample through all draws lasts longer than one must.
+bool IsLong(double reads, double draws) {
+  return kGuessedReadNs * reads * draws > kEpochNs;
+}
+
 // The cell's kind: its key but for lengths, batch and workload.
 std::string KindOf(const CellIdentity& cell) {
   CellIdentity kind = cell;
@@ -152,7 +157,8 @@ std::size_t TimeEstimate::NumUnknown() const {
   std::size_t number = 0;
   for (const std::vector<CellWork>& cells : points_) {
     for (const CellWork& cell : cells) {
-      if (!speeds_.contains(cell.kind) && TrialNs(cell) > kEpochNs) ++number;
+      if (!speeds_.contains(cell.kind) && IsLong(cell.reads, cell.draws))
+        ++number;
     }
   }
   return number;
@@ -162,8 +168,7 @@ Sweep ProbesOf(const Sweep& sweep) {
   std::map<std::string, const Cell*> most;
   for (const Point& point : sweep.points) {
     for (const Cell& cell : point.cells) {
-      if (cell.skip_reason || kGuessedReadNs * Reads(cell) <= kEpochNs)
-        continue;
+      if (cell.skip_reason || !IsLong(Reads(cell), Draws(cell))) continue;
       const Cell*& of_kind = most[KindOf(cell)];
       if (of_kind == nullptr || Reads(*of_kind) < Reads(cell)) of_kind = &cell;
     }

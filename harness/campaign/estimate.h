@@ -19,7 +19,7 @@ namespace attnbench {
 
 // How long an entry is taken to be read before a cell of the kind is measured,
 // which may be wrong by orders of magnitude.
-inline constexpr double kGuessedReadNs = 50;
+inline constexpr double kGuessedReadNs = 200;
 
 class TimeEstimate {
  public:
@@ -35,8 +35,8 @@ class TimeEstimate {
   // By all processes.
   double PointSeconds(std::size_t point) const;
   double TotalSeconds() const;
-  // The cells with long trials, by that guess, of whose kind nothing was
-  // learnt.
+  // The cells whose samples are long by that guess, and of whose kind nothing
+  // was learnt.
   std::size_t NumUnknown() const;
 
  private:
@@ -57,8 +57,9 @@ class TimeEstimate {
   std::map<std::string, Speed> speeds_;        // of each kind
 };
 
-// The probes: of each kind with long trials the cell that reads most, with
-// fewer outputs. They are to be measured with one draw and short samples.
+// The probes: of each kind with long samples, by that guess, the cell that
+// reads most, with fewer outputs. They are to be measured with one draw and
+// short samples.
 Sweep ProbesOf(const Sweep& sweep);
 
 // "12 s", "3 min", "2 h 5 min": rounded up.
