@@ -1,6 +1,6 @@
 // The part of a ledger (experiments/claims.json) that measuring needs: its
 // claims, and which measurements their parts read. The rules are for the judge
-// (plots/analysis/judge). results/schema/claims_ledger.schema.json is its
+// (python/attnbench/judge). results/schema/claims_ledger.schema.json is its
 // schema.
 #ifndef ATTNBENCH_HARNESS_CLAIMS_LEDGER_H_
 #define ATTNBENCH_HARNESS_CLAIMS_LEDGER_H_

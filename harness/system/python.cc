@@ -19,6 +19,7 @@ namespace attnbench {
 namespace {
 
 constexpr char kVariable[] = "ATTNBENCH_PYTHON";
+constexpr char kStart[] = "python/attnbench/analysis/start.py";
 // It takes a tenth of a second, more from a file system that is far away.
 constexpr std::chrono::seconds kLongestLook{60};
 
@@ -52,8 +53,7 @@ std::string FindPython(const std::string& command,
     const std::string folder = Variable(variable);
     std::string python = folder + "/bin/python3";
     if (folder.empty() || !CanRun(python)) continue;
-    if (HasPackages(python, FindInSources(command, "plots/analysis/start.py"),
-                    packages)) {
+    if (HasPackages(python, FindInSources(command, kStart), packages)) {
       return python;
     }
   }

@@ -2,7 +2,7 @@
 //
 // The interpreter is what the variable ATTNBENCH_PYTHON names; else that of an
 // active environment (VIRTUAL_ENV, then CONDA_PREFIX) that has the packages
-// which such scripts need (plots/analysis/start.py), and those that are named;
+// which such scripts need (start.py), and those that are named;
 // else the one that was found when this program was built: the system's, as
 // another one often comes first on PATH and has no packages; else the first
 // python3 of PATH. scripts/lib.sh makes the same choice.

@@ -16,8 +16,8 @@ import difflib
 import os
 import sys
 
-from analysis import command, load, printed, words
-from analysis.command import UsageError
+from attnbench.analysis import command, load, printed, words
+from attnbench.analysis.command import UsageError
 from figures import FIGURES, READERS, context_of, data_of, fitting, gains, style
 
 # Figures of these say themselves what is missing.

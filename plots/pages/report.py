@@ -18,8 +18,8 @@ import contextlib
 import os
 import re
 
-from analysis import command, load, whole_file
-from analysis.command import UsageError
+from attnbench.analysis import command, load, whole_file
+from attnbench.analysis.command import UsageError
 from pages import assemble, documents
 
 IS_THERE = "is there already; --force replaces it"

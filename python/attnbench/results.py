@@ -6,16 +6,10 @@ import os
 
 import numpy
 
-from attnbench import plots, tables
-
-source = plots.module("analysis.load")
-printed = plots.module("analysis.printed")
-schema = plots.module("analysis.schema")
-reads = plots.module("analysis.reads")
-series = plots.module("analysis.series")
-BASELINE = plots.module("analysis.pairing").BASELINE
-
-DataError = source.DataError
+from attnbench import tables
+from attnbench.analysis import load as source, printed, reads, schema, series
+from attnbench.analysis.load import DataError
+from attnbench.analysis.pairing import BASELINE
 
 # The table that a kind gives where none is named; else it is the first list of objects.
 MAIN = {

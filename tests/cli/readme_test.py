@@ -15,7 +15,7 @@ from unittest import mock
 
 from matplotlib.figure import Figure
 
-from analysis import command, published, reads
+from attnbench.analysis import command, published, reads
 from figures import britz_table1, draw
 from pages import markdown, not_attempted
 
