@@ -24,31 +24,11 @@ from attnbench.analysis import command, schema, workloads
 
 SCHEMA_VERSION = 1
 
-# Keys of a cell that are outcomes, or say how often it was measured. All other
-# keys say what was measured: a new axis is taken for one without being named
-# here.
-OUTCOMES = (
-    "status",
-    "message",
-    "samples_ns",
-    "trials_per_sample",
-    "processes",
-    "builds",
-    "median_ns",
-    "interval_ns",
-    "prepare_ns",
-    "spread",
-    "prepare_samples_ns",
-    "draw_ns",
-    "operations",
-    "latency",
-    "peak_memory_bytes",
-    "page_faults",
-    "limit",
-    "numerics",
-    "decoder",
-    "point",
-)
+# A cell of a sweep as its schema describes it. The members that say what was measured are
+# its identity, and the others, its outcomes, what came of that.
+CELL = schema.read("sweep")["properties"]["cells"]["items"]
+AXES = frozenset(CELL["identity"]) - {"mechanism", "options"}
+OUTCOMES = frozenset(CELL["properties"]) - frozenset(CELL["identity"])
 STATUSES = ("ok", "invalid", "error", "timeout", "skipped")
 DECODER = "decoder"  # the scope of whole decoders
 # What is made of a larger file takes many seconds.
@@ -190,21 +170,6 @@ def stability_of(document, path):
     }
 
 
-# Keys of a row of `compare` that are no axes.
-COMPARED = (
-    "mechanism",
-    "options",
-    "verdict",
-    "reason",
-    "ratio",
-    "interval",
-    "a_ns",
-    "a_processes",
-    "b_ns",
-    "b_processes",
-)
-
-
 def builds(cell):
     """Gives how many builds measured a cell: process k is of build k mod that."""
     return cell.get("builds") or 1
@@ -228,7 +193,7 @@ def compare_of(document, path):
         ],
     }
     rows = [
-        {**row, "axes": {key: row[key] for key in row if key not in COMPARED}}
+        {**row, "axes": {key: row[key] for key in row if key in AXES}}
         for row in document["rows"]
     ]
     return {**document, "rows": rows, "path": str(path), "context": context}

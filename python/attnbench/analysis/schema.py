@@ -104,10 +104,15 @@ def _types(wanted):
 
 
 @functools.cache
-def _validator(name):
+def read(name):
+    """The schema in results/schema/NAME.schema.json."""
     with open(os.path.join(FOLDER, f"{name}.schema.json"), encoding="utf-8") as file:
-        schema = json.load(file)
-    return jsonschema.validators.extend(BASE, {"items": _first_wrong_item})(schema)
+        return json.load(file)
+
+
+@functools.cache
+def _validator(name):
+    return jsonschema.validators.extend(BASE, {"items": _first_wrong_item})(read(name))
 
 
 def _first_wrong_item(validator, schema, array, _):

@@ -42,6 +42,15 @@ class LoadTest(PlotTest):
         self.assertEqual(done.stdout.split(),
                          "4 True soft mocha soft mocha 3 3 5 5 1".split())
 
+    def test_a_member_of_a_cell_is_an_axis_or_an_outcome_that_is_described(self):
+        members = load.CELL["properties"]
+        self.assertEqual(load.AXES | load.OUTCOMES | {"mechanism", "options"}, set(members))
+        self.assertFalse(load.AXES & load.OUTCOMES)
+        self.assertLess({"memory_length", "variant"}, load.AXES)
+        self.assertLess({"status", "median_ns", "point"}, load.OUTCOMES)
+        for name in load.OUTCOMES:
+            self.assertIn("description", members[name], name)
+
     def test_a_large_file_is_told_before_it_is_read(self):
         path = self.write(made_up.make_document([made_up.make_cell("soft", 3, 3)]))
         large = f"attnbench: reading {path}: 0 MiB, which takes a while\n"
