@@ -3,6 +3,7 @@ itself.
 """
 
 import argparse
+import difflib
 import re
 import sys
 
@@ -38,6 +39,13 @@ def shortened(text, most=MOST_SHOWN):
     if len(text) <= most:
         return text
     return f"{text[:most // 2]}...({len(text)} characters)...{text[-(most // 2):]}"
+
+
+def unknown(kind, given, known):
+    """'unknown claim 'mad-liner'; did you mean 'mad-linear'?'"""
+    nearest = difflib.get_close_matches(given, known, n=1, cutoff=0.4)
+    hint = f"did you mean '{nearest[0]}'?" if nearest else f"known: {', '.join(known)}"
+    return f"unknown {kind} '{shortened(given)}'; {hint}"
 
 
 def counted(number, thing):

@@ -387,7 +387,7 @@ def _check_rounds(cell, key, where):
     if len(samples) % processes:
         raise DataError(
             where,
-            f"{key} has {command.counted(len(samples), 'number')}, not equally many of each of "
+            f"{key} has {command.counted(len(samples), 'sample')}, not equally many of each of "
             f"{processes} processes",
         )
 
@@ -404,7 +404,7 @@ def _check_decoder(cell, where):
     if of_attention not in (0, of_all):
         raise DataError(
             place,
-            f"attention_samples_ns has {command.counted(of_attention, 'number')}, of {of_all} samples of "
+            f"attention_samples_ns has {command.counted(of_attention, 'sample')}, of {of_all} samples of "
             "the whole",
         )
     if of_attention:

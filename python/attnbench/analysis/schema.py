@@ -63,7 +63,7 @@ def first_error(document, name):
     if key == "additionalProperties" and wanted is False:
         known = error.schema.get("properties", ())
         more = next(name for name in value if name not in known)
-        return _place(path), f"unknown member {command.shortened(more)}"
+        return _place(path), command.unknown("member", more, list(known))
     if key not in ("type", "enum", "const", "anyOf", "not", *BOUNDS):
         return _place(path), command.shortened(error.message)
     # An index belongs to the name before it, as in "samples_ns[1]".

@@ -6,6 +6,9 @@ import errno
 import os
 import tempfile
 
+from attnbench.analysis.command import UsageError
+
+IS_THERE = "is there already; --force replaces it"
 NOT_A_FILE = "is there and is not a file that can be replaced"
 
 
@@ -34,6 +37,24 @@ def refusal(path, inputs=()):
         except OSError:  # it is closed
             pass
     return None
+
+
+def check(path, inputs, may_replace):
+    """Raises UsageError for a place that cannot be written, before the work is done."""
+    why = refusal(path, inputs)
+    folder = os.path.dirname(path) or "."
+    if why is None and not os.path.isdir(folder):
+        why = f"there is no folder '{folder}'"
+    if why is None and os.path.lexists(path) and not may_replace:
+        why = IS_THERE
+    try:
+        if why is None:
+            with tempfile.NamedTemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
+                pass
+    except OSError as error:
+        why = f"cannot be written: {error.strerror}"
+    if why is not None:
+        raise UsageError(f"{path}: {why}")
 
 
 def write(path, content, may_replace=True):

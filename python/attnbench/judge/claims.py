@@ -1,74 +1,149 @@
-"""Judges measurements by a ledger and writes down every claim with its verdict.
+"""`attnbench claims`: measures what the papers claim, and says of each claim whether it
+holds here, by the rules of the ledger.
 
-`attnbench claims` measures and then runs this, with a request: a file that says which
-ledger, which of its claims, and where the documents of its measurements are
-(results/schema/judge_request.schema.json). It writes a result of kind "claims"
-(results/schema/claims.schema.json), and prints it as a table, or as JSON.
+It writes a result of kind "claims" (results/schema/claims.schema.json), and prints it as
+a table, or as JSON. attnbench claims --help says what the options do.
 """
 
 import json
+import os
 import sys
+import tempfile
 
-from attnbench.analysis import claims_result, command, load, published, whole_file
-from attnbench.judge import ledger, quantities, readings, verdicts
-from attnbench.judge.readings import Document
+from attnbench.analysis import ROOT, claims_result, command, load, published, whole_file
 from attnbench.analysis.words import validity_text
+from attnbench.judge import ledger, measure, quantities, readings, verdicts
+from attnbench.judge.readings import Document
+
+LEDGER = os.path.join(ROOT, "experiments", "claims.json")
 
 
 def main(arguments=None):
-    parser = command.parser("judge.py", __doc__)
-    parser.add_argument("request", metavar="REQUEST", nargs="?")
-    parser.add_argument(
-        "--ready", action="store_true",
-        help="REQUEST is a ledger: only say whether it can be judged by, exit 0",
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="e.g. -o claims.json")
-    parser.add_argument("--force", action="store_true", help="replace the output file")
-    parser.add_argument("--json", action="store_true", help="print the result itself")
-    options = parser.parse_args(arguments)
-    if options.request is None:
-        parser.error("REQUEST is missing")
+    options = parse(arguments)
     try:
-        if options.ready:
-            ledger.read(options.request)
-            published.papers()
-            return 0
-        document = result(*read_request(options.request))
-        if options.output is not None:
-            text_of_file = load.document_text(document).encode()
-            whole_file.write(options.output, text_of_file, options.force)
-    except load.DataError as error:
+        return run(options)
+    except measure.Ended as ended:
+        if ended.code == measure.INTERRUPTED:
+            measure.tell("interrupted" + "; --resume goes on" * (options.results is not None))
+        return ended.code
+    except (load.DataError, command.UsageError) as error:
         return command.fail(error)
-    except FileExistsError:
-        return command.fail(f"{options.output}: is there already; --force replaces it")
+
+
+def parse(arguments):
+    parser = command.parser("attnbench claims", __doc__)
+    parser.add_argument("claims", nargs="*", metavar="CLAIM")
+    for name in ("--list", "--quick", "--json", "--force", "--resume", "--judge"):
+        parser.add_argument(name, action="store_true")
+    parser.add_argument("-o", "--output", metavar="FILE")
+    parser.add_argument("--results", metavar="FOLDER")
+    parser.add_argument("--builds", metavar="N")
+    parser.add_argument("--eigen", metavar="DIR", action="append", default=[])
+    parser.add_argument("--ledger", metavar="FILE", default=LEDGER)
+    return parser.parse_args(arguments)
+
+
+def run(options):
+    asked = ledger.read(options.ledger)
+    keep(options.claims, asked)
+    if options.list:
+        for claim in asked["claims"]:
+            text_of_it = f"{claim['id']} ({claim['source']})\n  {claim['claim']}\n"
+            sys.stdout.write(command.printable(text_of_it))
+        return 0
+    published.papers()
+    may_replace = options.force or options.resume
+    with tempfile.TemporaryDirectory(prefix="attnbench-") as temporary:
+        processes = measure.Processes()
+        measurer = measure.Measurer(asked, options.results or temporary, options, processes)
+        if options.output is not None:
+            # Without --results no measurement is read here.
+            read = map(measurer.path, asked["measurements"]) if options.results else ()
+            whole_file.check(options.output, (options.ledger, *read), may_replace)
+        # What cannot be measured must show before hours of measuring.
+        measurer.check()
+        make_folder(options)
+        context = measurer.context()
+        documents = dict(documents_of(measurer, asked, options))
+        # A folder that a quick run has left can be judged again.
+        is_quick = options.quick or any(map(_is_of_quick_run, documents.values()))
+        full = claims_result.verdicts_of(asked["claims"]) if is_quick else None
+        deliver(result(asked["claims"], documents, context, full), options)
+    return 0
+
+
+def keep(ids, asked):
+    """Keeps the claims of these ids, in the ledger's order; all where there are none."""
+    known = [claim["id"] for claim in asked["claims"]]
+    for name in ids:
+        if name not in known:
+            raise load.DataError("claims", command.unknown("claim", name, known))
+    asked["claims"] = [claim for claim in asked["claims"] if not ids or claim["id"] in ids]
+
+
+def make_folder(options):
+    if options.results is None:
+        return
+    if options.judge:
+        if not os.path.isdir(options.results):
+            raise load.DataError(options.results, "is no folder of an earlier run")
+        return
+    try:
+        os.makedirs(options.results, exist_ok=True)
     except OSError as error:
-        return command.fail(f"{options.output}: cannot be written: {error.strerror}")
+        raise load.DataError(options.results, f"cannot be made: {error.strerror}") from error
+
+
+def documents_of(measurer, asked, options):
+    """(name, Document) of what the claims read. Results of training are stored in the
+    project, and never made here.
+    """
+    names, has_other = measure.names_of(asked), []
+    for number, name in enumerate(names, 1):
+        measurement, path = asked["measurements"][name], measurer.path(name)
+        is_trained = measurement["kind"] == "trained"
+        if is_trained:
+            path = measure.seen_from_here(
+                "results", "training", f"{measurement['experiment']}.json")
+        if not options.judge:
+            measure.tell(f"measurement {number} of {len(names)}, {name}")
+            if not is_trained:
+                measurer.make(name)
+        # What cannot be read, such as a loop of links, is there.
+        is_there = os.path.lexists(path)
+        if not is_trained:
+            has_other.append(is_there)
+        if not is_there:
+            none = "no training result" if is_trained else f"{path} is not there"
+            yield name, read_document(name, measurement, None, None, none)
+            continue
+        is_kept = is_trained or options.results is not None
+        yield name, read_document(name, measurement, path, path if is_kept else None, None)
+        if options.judge and measurement["kind"] == "sweep":
+            measurer.require_cells(name)
+    if has_other and not any(has_other):
+        raise load.DataError(options.results, "has no measurement that these claims read")
+
+
+def deliver(document, options):
+    """Writes and prints the result."""
+    if options.output is not None:
+        text_of_file = load.document_text(document).encode()
+        try:
+            whole_file.write(options.output, text_of_file, options.force or options.resume)
+        except FileExistsError as error:
+            raise load.DataError(options.output, whole_file.IS_THERE) from error
+        except OSError as error:
+            raise load.DataError(
+                options.output, f"cannot be written: {error.strerror}") from error
     sys.stdout.write(
         load.json_text(document) + "\n"
         if options.json
         else command.printable(text(document))
     )
-    return 0
 
 
 # ---- what is judged ---------------------------------------------------------
-
-
-def read_request(path):
-    """What `result` takes."""
-    request = load.read_json(path)
-    load.check_schema(request, "judge_request", path)
-    asked = ledger.read(request["ledger"])
-    wanted = request["claims"]
-    claims = [one for one in asked["claims"] if not wanted or one["id"] in wanted]
-    documents = {
-        name: read_document(name, asked["measurements"][name], **measured)
-        for name, measured in request["measurements"].items()
-    }
-    # A folder that a quick run has left can be judged again.
-    is_quick = request["quick"] or any(map(_is_of_quick_run, documents.values()))
-    full = claims_result.verdicts_of(claims) if is_quick else None
-    return claims, documents, request["context"], full
 
 
 def read_document(name, measurement, path, file, none):

@@ -7,8 +7,9 @@ results/schema/claims_ledger.schema.json is its schema.
 """
 
 import math
+import re
 
-from attnbench.analysis import load
+from attnbench.analysis import command, load, schema
 from attnbench.judge import readings
 
 # Kinds of quantities that are read from a measurement of the same kind.
@@ -19,8 +20,12 @@ OF_PROGRAMS = ("program_speed_over", "slowest_program_over")
 
 def read(path):
     document = load.read_json(path)
-    load.check_schema(document, "claims_ledger", path)
+    error = schema.first_error(document, "claims_ledger")
+    if error is not None:
+        raise load.DataError(f"{path}: {_with_id(error[0], document)}", error[1])
     require_ids_once(document, path)
+    for name, measurement in document["measurements"].items():
+        _check_measurement(measurement, f"{path}: measurements.{name}")
     for claim in document["claims"]:
         for part in claim["parts"]:
             where = f"{path}: {claim['id']}, '{part['name']}'"
@@ -30,18 +35,47 @@ def read(path):
     return document
 
 
+def _with_id(place, document):
+    """'claims[0] (mad-linear).kind'"""
+    found = re.match(r"claims\[(\d+)\]", place)
+    claim = document["claims"][int(found[1])] if found else None
+    if not isinstance(claim, dict) or "id" not in claim:
+        return place
+    return f"{found[0]} ({command.shortened(str(claim['id']))}){place[found.end():]}"
+
+
+def _check_measurement(measurement, where):
+    """Refuses now what the program would refuse after hours: what a sweep has in place of
+    a profile must be as in an experiment, and verify's mechanisms must be known.
+    """
+    for name in ("full", "quick") if measurement["kind"] == "sweep" else ():
+        _check_in_experiment(
+            {"profiles": {"quick": measurement.get(name, {})}}, f"{where}.{name}",
+            "profiles.quick")
+    if measurement["kind"] == "verify":
+        _check_in_experiment(
+            {"alternatives": [{"mechanism": name} for name in measurement["mechanisms"]]},
+            f"{where}.mechanisms", "alternatives")
+
+
+def _check_in_experiment(content, where, place):
+    error = schema.first_error({"name": "x", **content}, "experiment")
+    if error is not None:
+        raise load.DataError(where + error[0].removeprefix(place), error[1])
+
+
 def require_ids_once(document, path):
     ids = [claim["id"] for claim in document["claims"]]
     for name in ids:
         if ids.count(name) > 1:
-            raise load.DataError(path, f"claim {name} is there {ids.count(name)} times")
+            raise load.DataError(path, f"claim {name} is there twice")
 
 
 def _check_part(part, measurements, where):
     quantity = part["quantity"]
     name = quantity["from"]
     if name not in measurements:
-        raise load.DataError(where, f"there is no measurement {name}")
+        raise load.DataError(where, command.unknown("measurement", name, measurements))
     kind, made = quantity["kind"], measurements[name]["kind"]
     wanted = kind if kind in OWN else "compare" if kind in OF_PROGRAMS else "sweep"
     # The cells of the authors' program are like those of a sweep.

@@ -15,7 +15,7 @@ from made_up import make_document
 from plot_case import PlotTest
 
 from attnbench.analysis import ROOT, load
-from attnbench.judge import claims, ledger
+from attnbench.judge import claims, ledger, measure
 from attnbench.judge.readings import Document
 
 PATH = os.path.join(ROOT, "experiments", "claims.json")
@@ -147,19 +147,10 @@ class Output(PlotTest):
         self.assertEqual(value, "inf")
         self.assertIn("failures: inf quantities", claims.text(made))
 
-    def judge(self, *arguments):
-        out, error = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
-            status = claims.main(list(arguments))
-        return status, out.getvalue(), error.getvalue()
-
-    def request(self, **changes):
-        return self.write({
-            "ledger": PATH, "claims": ["britz-scoring"], "context": CONTEXT,
-            "quick": False,
-            "measurements": {"trained_copy": {"path": None, "file": None,
-                                              "none": "no training result"}}, **changes},
-            "request.json")
+    def read_ledger(self, document):
+        with self.assertRaises(load.DataError) as caught:
+            ledger.read(self.write(document, "ledger.json"))
+        return str(caught.exception)
 
     def test_a_stored_training_result_is_read(self):
         document = doctored.trained(SCORING, 0.1)
@@ -169,13 +160,16 @@ class Output(PlotTest):
                 run["settings"]["encoder_scoring"] = "sigmoid"
                 run["result"]["hard_error"] = 0.6 + run["seed"] / 100
         path = self.write(document, "copy.json")
-        measured = {"trained_copy": {"path": path, "file": path, "none": None}}
+        asked = [claim for claim in LEDGER["claims"] if claim["id"] == "britz-scoring"]
+        read = claims.read_document(
+            "trained_copy", LEDGER["measurements"]["trained_copy"], path, path, None)
         output = str(self.folder / "claims.json")
-        status, out, error = self.judge(self.request(measurements=measured), "--json",
-                                        "-o", output)
-        self.assertEqual((status, error), (0, ""))
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            claims.deliver(claims.result(asked, {"trained_copy": read}, CONTEXT),
+                           claims.parse(["--json", "-o", output]))
         document = load.read_json(output)
-        self.assertEqual(json.loads(out), document)
+        self.assertEqual(json.loads(out.getvalue()), document)
         (claim,) = document["claims"]
         self.assertEqual(claim["verdict"], "holds only if encoder_scoring = softmax")
         self.assertEqual(claim["evidence"][0]["file"], path)
@@ -226,25 +220,54 @@ class Output(PlotTest):
             for claim in document["claims"]:
                 if claim["id"] == "britz-scoring":
                     claim["parts"][0]["quantity"] = {**SCORING, **change}
-            status, _, error = self.judge(
-                self.request(ledger=self.write(document, "ledger.json")))
-            self.assertEqual(status, 2)
+            error = self.read_ledger(document)
             self.assertIn("britz-scoring, 'error': ", error)
             self.assertIn(said, error)
 
     def test_another_result_in_its_place_is_refused(self):
         path = self.write({"kind": "sweep", "cells": []}, "copy.json")
-        measured = {"trained_copy": {"path": path, "file": path, "none": None}}
-        self.assertEqual(self.judge(self.request(measurements=measured)),
-                         (2, "", f"attnbench: {path}: kind is 'sweep', it must be 'trained'\n"))
+        with self.assertRaises(load.DataError) as caught:
+            claims.read_document("trained_copy", LEDGER["measurements"]["trained_copy"], path,
+                                 path, None)
+        self.assertEqual(str(caught.exception),
+                         f"{path}: kind is 'sweep', it must be 'trained'")
+
+    def test_a_training_result_that_is_not_there_waits_for_somebody(self):
+        read = claims.read_document("trained_copy", LEDGER["measurements"]["trained_copy"],
+                                    None, None, "no training result")
+        self.assertEqual((read.none, read.waits_for),
+                         ("no training result", "trained results of copy"))
+
+    def test_claims_are_picked_by_their_ids_in_the_ledgers_order(self):
+        asked = ledger.read(PATH)
+        claims.keep(["mocha-w1", "mad-linear"], asked)
+        self.assertEqual([claim["id"] for claim in asked["claims"]],
+                         ["mad-linear", "mocha-w1"])
+        # A measurement that nobody reads is not made.
+        self.assertEqual(measure.names_of(asked), ["linear", "exact"])
+        with self.assertRaisesRegex(load.DataError, "did you mean 'mocha-w'"):
+            claims.keep(["mocha-w2"], ledger.read(PATH))
+
+    def test_a_quantity_of_several_parts_is_computed_once(self):
+        asked = ledger.read(PATH)
+        claims.keep(["mocha-params"], asked)
+        (claim,) = asked["claims"]
+        claim["parts"].append(json.loads(json.dumps(claim["parts"][0])))
+        options = claims.parse([])
+        self.assertEqual(len(json.loads(measure.quantities_of(asked, options.ledger))), 1)
+        claim["parts"][-1]["quantity"]["inputs"]["added"].append(
+            {"layer": "dense", "inputs": 1, "units": 1})
+        self.assertEqual(len(json.loads(measure.quantities_of(asked, options.ledger))), 2)
+
+    def test_a_part_reads_a_measurement_of_its_kind(self):
+        document = load.read_json(PATH)
+        document["claims"][0]["parts"][0]["quantity"]["from"] = "verify"
+        self.assertIn("a quantity count is not read from verify", self.read_ledger(document))
 
     def test_a_ledger_with_one_claim_twice_is_refused(self):
         document = load.read_json(PATH)
         document["claims"].append(document["claims"][0])
-        path = self.write(document, "ledger.json")
-        status, _, error = self.judge(self.request(ledger=path))
-        self.assertEqual(status, 2)
-        self.assertIn("claim mad-linear is there 2 times", error)
+        self.assertIn("claim mad-linear is there twice", self.read_ledger(document))
 
     def test_a_rule_that_cannot_fail_or_cannot_hold_is_refused_before_anything_is_measured(
             self):
@@ -258,19 +281,14 @@ class Output(PlotTest):
         ):
             document = load.read_json(PATH)
             document["claims"][0]["parts"][0].update(unit=unit, rule=rule)
-            path = self.write(document, "ledger.json")
-            status, out, error = self.judge("--ready", path)
-            self.assertEqual((status, out, error.count("\n")), (2, "", 1), error)
-            self.assertIn(f"{path}: mad-linear, 'energies over max(T, U)': {said}", error)
-        self.assertEqual(self.judge("--ready", PATH), (0, "", ""))
+            self.assertIn(f"ledger.json: mad-linear, 'energies over max(T, U)': {said}",
+                          self.read_ledger(document))
 
     def test_a_ledger_with_an_unknown_kind_is_refused(self):
         document = load.read_json(PATH)
         document["claims"][2]["kind"] = "belief"
-        path = self.write(document, "ledger.json")
-        status, _, error = self.judge("--ready", path)
-        self.assertEqual(status, 2)
-        self.assertIn("claims[2]", error)
+        error = self.read_ledger(document)
+        self.assertIn("claims[2] (mad-figure-8)", error)
         self.assertIn("belief", error)
 
     def test_rules_are_told_in_words(self):
