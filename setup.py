@@ -6,7 +6,6 @@ import tempfile
 
 from setuptools import find_packages, setup
 
-PLOTS = find_packages("plots", include=["analysis*", "figures*"])
 # A folder of `shared` -> what is taken of it.
 DATA = {
     "results": ["effects.json"],
@@ -24,7 +23,7 @@ with tempfile.TemporaryDirectory() as scratch:
     setup(
         packages=[
             *find_packages("python"),
-            *(shared(f"plots.{name}") for name in PLOTS),
+            shared("plots.figures"),
             *map(shared, DATA),
         ],
         package_dir={

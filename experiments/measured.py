@@ -10,9 +10,9 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-for folder in ("python", "plots", "experiments/peers"):
+for folder in ("python", "experiments/peers"):
     sys.path.insert(0, os.path.join(ROOT, folder))
-from analysis import command, whole_file
+from attnbench.analysis import command, whole_file
 
 NEEDED = "PyTorch (scripts/setup.sh --training installs it) and what reports need"
 

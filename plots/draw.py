@@ -5,8 +5,9 @@ import os
 import sys
 
 # PYTHONSAFEPATH leaves this folder out.
-sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from analysis import start
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "python")]
+from attnbench.analysis import start
 
 if __name__ == "__main__":
     sys.exit(start.run("attnbench draw", "figures.draw"))

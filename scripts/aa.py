@@ -31,15 +31,15 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [os.path.join(ROOT, "plots"), os.path.join(ROOT, "scripts")]
+sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "scripts")]
 
 import relink  # noqa: E402
-from analysis import start  # noqa: E402
+from attnbench.analysis import start  # noqa: E402
 with start.imports("aa.py"):
     import numpy
     from scipy import stats
 
-    from analysis import intervals, load, series, whole_file
+    from attnbench.analysis import intervals, load, series, whole_file
 
 EXPERIMENT = os.path.join(ROOT, "experiments", "aa.json")
 PEERS = os.path.join(ROOT, "experiments", "peers", "alpha.json")

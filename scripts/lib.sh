@@ -18,7 +18,7 @@ find_python() {
   for folder in "${VIRTUAL_ENV-}" "${CONDA_PREFIX-}"; do
     [[ -n $folder ]] || continue
     if env -u PYTHONHOME timeout 60 "$folder/bin/python3" \
-      "$root/plots/analysis/start.py" "$@" 2>/dev/null; then
+      "$root/python/attnbench/analysis/start.py" "$@" 2>/dev/null; then
       printf '%s' "$folder/bin/python3"
       return
     fi

@@ -23,9 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
-from analysis import command, start
+from attnbench.analysis import command, start
 with start.imports("measure.py"):
-    from analysis import load
+    from attnbench.analysis import load
 
 NAME = "authors/measure.py"
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "attention.cc")

@@ -23,12 +23,12 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
-from analysis import start
+from attnbench.analysis import start
 with start.imports("python_loop.py", measured.NEEDED):
     import torch
     from torch.nn.functional import cross_entropy
 
-    from analysis import intervals
+    from attnbench.analysis import intervals
     from attnbench.torch import additive_energies, library, monotonic_attention
     library.load()  # without it they would be plain torch operations
     from framework_training import selection

@@ -23,7 +23,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
-from analysis import start
+from attnbench.analysis import start
 with start.imports("replacement.py", measured.NEEDED):
     import torch
     from torch.nn.functional import cross_entropy, pad

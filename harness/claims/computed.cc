@@ -58,6 +58,24 @@ Computation ReadQuantity(const std::string& name, const Json& inputs,
   FailAt(place, UnknownName("quantity", name, ComputedQuantityNames()));
 }
 
+std::vector<Computation> ReadQuantities(
+    const std::vector<AskedQuantity>& quantities) {
+  std::vector<Computation> computations;
+  for (const AskedQuantity& one : quantities) {
+    const Computation compute =
+        ReadQuantity(one.name, ToJson(one.inputs), Place(one.place));
+    computations.emplace_back([one, compute](std::uint64_t seed) {
+      ComputedRows rows = compute(seed);
+      for (ComputedRow& row : rows) {
+        row.name = one.name;
+        row.inputs = OrderedMap<Json>(one.inputs);
+      }
+      return rows;
+    });
+  }
+  return computations;
+}
+
 Rule AxisRule(const std::string& axis) { return RuleOf(FindAxis(axis, axis)); }
 
 Rule OptionRule(const std::string& mechanism, const std::string& option) {

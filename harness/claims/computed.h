@@ -78,11 +78,27 @@ struct ComputedResult {
   }
 };
 
-// Makes the rows of a quantity, without its name and inputs.
+// Makes the rows of a quantity.
 using Computation = std::function<ComputedRows(std::uint64_t seed)>;
 
-// Throws UserError naming the place for a name or inputs that the program does
-// not know.
+// A quantity as somebody asks for it.
+struct AskedQuantity {
+  std::string place = {};  // where in the ledger it stands
+  std::string name = {};
+  OrderedMap<Json> inputs = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("place", self.place);
+    visit("name", self.name);
+    visit("inputs", self.inputs);
+  }
+};
+
+// The computations of these quantities; their rows say which they are. Throws
+// UserError naming the place for a name or inputs that the program does not
+// know.
+std::vector<Computation> ReadQuantities(
+    const std::vector<AskedQuantity>& quantities);
 Computation ReadQuantity(const std::string& name, const Json& inputs,
                          const Place& place);
 // The names of all quantities.

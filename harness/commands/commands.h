@@ -48,14 +48,14 @@ void AddCompare(CLI::App& app, Command& run);
 void AddCheck(CLI::App& app, Command& run);
 void AddMerge(CLI::App& app, const std::string& command_line, Command& run);
 
-// attnbench claims: `command_line` as for run-sweep.
-void AddClaims(CLI::App& app, const std::string& command_line, Command& run);
+// attnbench claims, report and draw, which are in Python: `command_line` as for
+// run-sweep.
+void AddPythonCommands(CLI::App& app, const std::string& command_line,
+                       Command& run);
 
-// attnbench report RESULT...
-void AddReport(CLI::App& app, Command& run);
-
-// attnbench draw RESULT...
-void AddDraw(CLI::App& app, Command& run);
+// attnbench computed: what claims has no Python for. Nobody types it, so no
+// help shows it.
+void AddComputed(CLI::App& app, const std::string& command_line, Command& run);
 
 // attnbench roofline: `command_line` as for run-sweep.
 void AddRoofline(CLI::App& app, const std::string& command_line, Command& run);

@@ -30,6 +30,7 @@
 #include "harness/commands/commands.h"
 #include "harness/machine/environment.h"
 #include "harness/machine/sanitized.h"
+#include "harness/system/python.h"
 #include "mechanisms/common/blas_threads.h"
 #include "mechanisms/kernels/kernels.h"
 #include "mechanisms/kernels/self_test.h"
@@ -190,6 +191,7 @@ void TakeSimdLevel(const std::optional<std::string>& option) {
     throw UserError(place, UnknownName("SIMD level", level, levels));
   }
   ForceSimdLevel(level);
+  setenv("ATTNBENCH_SIMD", level.c_str(), 1);  // for programs that it becomes
 }
 
 // A file that is opened while standard output or error is closed (2>&-) would
@@ -302,7 +304,10 @@ int Run(std::vector<std::string> arguments) {
     CheckUtf8(arguments[i],
               i == 0 ? "the program's path" : fmt::format("argument {}", i));
   }
-  const std::string command_line = CommandLine(arguments);
+  // A command in Python that runs this program says what the user typed.
+  const char* const typed = std::getenv(kTypedVariable);
+  const std::string command_line =
+      typed == nullptr ? CommandLine(arguments) : typed;
   if (std::filesystem::path(arguments[0]).filename() == "run-sweep") {
     arguments.insert(arguments.begin() + 1, "run-sweep");
   }
@@ -330,9 +335,8 @@ int Run(std::vector<std::string> arguments) {
   AddMerge(app, command_line, run);
   AddRoofline(app, command_line, run);
   AddStability(app, command_line, run);
-  AddClaims(app, command_line, run);
-  AddReport(app, run);
-  AddDraw(app, run);
+  AddPythonCommands(app, command_line, run);
+  AddComputed(app, command_line, run);
   AddTrain(app, arguments, run);
   AddHelp(app, run);
   RefuseEmptyValues(app);

@@ -37,14 +37,6 @@ inline CLI::Option* AddOutput(CLI::App& command, const std::string& what,
       ->type_name("FILE");
 }
 
-// Says in the help of a command which Python it runs (system/python.h).
-inline void AddPythonNote(CLI::App& command) {
-  command.footer(
-      "It runs Python: what the variable ATTNBENCH_PYTHON names, else that of "
-      "an active\nenvironment (venv, conda) that has the packages, else the "
-      "system's.");
-}
-
 // Throws UserError if the value of --format is none of them.
 inline void CheckFormat(const std::string& format,
                         const std::vector<std::string>& formats) {

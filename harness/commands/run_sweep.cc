@@ -88,6 +88,7 @@ int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   const std::optional<PeerInfo> peer = AskPeer(options.measurer);
   Sweep sweep = PlanSweep(MakeRequest(
       arguments, peer ? peer->variants : std::vector<PeerVariant>()));
+  if (!arguments.against.empty()) return TellShared(sweep, arguments.against);
   if (arguments.dry_run) {
     sweep.points = options.shard.value_or(Shard{}).Of(sweep.points);
     return ShowSweep(sweep, options.measurer, arguments.json);

@@ -9,7 +9,9 @@
 #include "harness/base/parse_text.h"
 #include "harness/base/printable.h"
 #include "harness/inputs/case_file.h"
+#include "harness/results/sweep_result.h"
 #include "harness/sweep/experiment.h"
+#include "harness/sweep/experiment_document.h"
 #include "harness/sweep/shard.h"
 #include "harness/sweep/workload_name.h"
 #include "harness/system/relinks.h"
@@ -181,6 +183,9 @@ void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
       ->excludes(force);
   add("-o,--output", arguments.output, "FILE",
       "the result (a file, never '-' or a pipe), e.g. -o r.json");
+  command.add_option("--profile", arguments.profile)->group("");
+  command.add_option("--limits", arguments.limits)->group("");
+  command.add_option("--against", arguments.against)->group("");
 }
 
 SweepRequest MakeRequest(const SweepArguments& arguments,
@@ -191,6 +196,13 @@ SweepRequest MakeRequest(const SweepArguments& arguments,
     request = ReadExperiment(ExperimentPath(arguments.experiment),
                              arguments.quick ? "quick" : "full",
                              std::move(request.peer_variants));
+  }
+  if (!arguments.profile.empty()) {
+    const char* const where = "--profile";
+    request = WithProfile(
+        std::move(request),
+        FromJson<ProfileDocument>(ParseMessage(arguments.profile), where),
+        where);
   }
   if (!arguments.mechanisms.empty()) {
     TakeMechanisms(arguments.mechanisms, request);
@@ -256,6 +268,10 @@ CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
   options.measurer.peer_limit_s =
       ParseSeconds(arguments.peer_limit, kPeerLimit, "--peer-limit");
   options.measurer.cell_limit_s = CellLimitSeconds(arguments);
+  if (!arguments.limits.empty()) {
+    options.measurer.limits =
+        ReadResult(arguments.limits).result.context.limits;
+  }
   return options;
 }
 

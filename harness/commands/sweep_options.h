@@ -32,6 +32,12 @@ struct SweepArguments {
   std::string cell_limit;
   std::string shard;
   std::string output;
+  // These are for `attnbench claims`, and no help shows them: what its ledger
+  // has in the place of a profile, a result whose limits of the machine hold,
+  // and a result of which it asks whether it has these cells.
+  std::string profile;
+  std::string limits;
+  std::string against;
   bool quick = false;
   bool dry_run = false;
   bool json = false;

@@ -18,6 +18,7 @@
 #include "harness/inputs/case_file.h"
 #include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
+#include "harness/results/sweep_result.h"
 #include "harness/sweep/workload_name.h"
 #include "harness/system/interrupt.h"
 
@@ -108,7 +109,37 @@ std::optional<std::vector<ResultCell>> Measure(const Sweep& probes,
   return probed;
 }
 
+// Which of the cells of a sweep a result has.
+struct SharedCells {
+  std::size_t wanted = 0, there = 0;
+  std::vector<std::size_t> others = {};  // the places of those it has beside
+
+  static void Fields(auto& self, auto& visit) {
+    visit("wanted", self.wanted);
+    visit("there", self.there);
+    visit("others", self.others);
+  }
+};
+
 }  // namespace
+
+int TellShared(const Sweep& sweep, const std::string& path) {
+  std::set<std::string> wanted;
+  for (const Point& point : sweep.points) {
+    for (const Cell& cell : point.cells) wanted.insert(cell.Key());
+  }
+  const SweepResult result = ReadResult(path).result;
+  std::set<std::string> there;
+  SharedCells told{.wanted = wanted.size()};
+  for (std::size_t i = 0; i < result.cells.size(); ++i) {
+    const std::string key = result.cells[i].Key();
+    there.insert(key);
+    if (!wanted.contains(key)) told.others.push_back(i);
+  }
+  told.there = there.size();
+  std::cout << ToJson(told).dump() << "\n";
+  return kGood;
+}
 
 // This peer only answers and ends: workers start their own.
 std::optional<PeerInfo> AskPeer(const MeasurerOptions& options) {

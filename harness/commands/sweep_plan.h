@@ -4,6 +4,7 @@
 #define ATTNBENCH_HARNESS_COMMANDS_SWEEP_PLAN_H_
 
 #include <optional>
+#include <string>
 
 #include "harness/campaign/measurer.h"
 #include "harness/peer/peer.h"
@@ -24,6 +25,10 @@ Sweep PlanSweep(const SweepRequest& request);
 // Prints the points, and about how long they take, which small points tell that
 // are measured with `options`. Gives the exit code.
 int ShowSweep(const Sweep& sweep, const MeasurerOptions& options, bool as_json);
+
+// Prints as JSON which cells of the sweep the result at `path` has, and no
+// others. Gives the exit code.
+int TellShared(const Sweep& sweep, const std::string& path);
 
 }  // namespace attnbench
 

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "harness/base/printable.h"
 
@@ -159,7 +162,14 @@ Json CellConditions() {
                            {"latency", null}};
   Json failed = without_decoder;
   failed["properties"] = unmeasured;
-  return {{"if", {{"properties", {{"status", {{"const", "ok"}}}}}}},
+  document::NameLister identity;
+  CellIdentity cell;
+  CellIdentity::Fields(cell, identity);
+  std::vector<std::string> group = {"point"};
+  group.insert(group.end(), std::begin(kGroupAxes), std::end(kGroupAxes));
+  return {{"identity", identity.names},
+          {"group", group},
+          {"if", {{"properties", {{"status", {{"const", "ok"}}}}}}},
           {"then", ok},
           {"else", failed}};
 }

@@ -122,55 +122,121 @@ struct DecoderFigures {
   }
 };
 
+// All that a new member needs is its place here and in Fields, and the code
+// that fills it: the schema, docs/results.md and the readers in Python follow
+// from Fields, and whatever is not in CellIdentity is an outcome.
 struct ResultCell : CellIdentity {
   CellStatus status = CellStatus::kOk;
-  std::optional<std::string> message;  // of one that is not ok
-  std::vector<double> samples_ns;      // process after process
+  std::optional<std::string> message;
+  std::vector<double> samples_ns;
   std::optional<std::int64_t> trials_per_sample;
   std::int64_t processes = 1;
-  std::int64_t builds = 1;  // process k is of build k mod `builds`
+  std::int64_t builds = 1;
   std::optional<double> median_ns;
   std::optional<Interval> interval_ns;
   std::optional<double> prepare_ns;
   std::optional<Spread> spread;
   std::vector<double> prepare_samples_ns;
-  std::vector<double> draw_ns;  // of each draw alone
+  std::vector<double> draw_ns;
   std::optional<CellOperations> operations;
   std::optional<Latency> latency;
   std::optional<std::int64_t> peak_memory_bytes;
-  // Pages that the system cleared for a trial, mean over those of the round
-  // that had most; none of a peer that does not tell.
   std::optional<double> page_faults;
   std::optional<CellLimit> limit;
   std::optional<Numerics> numerics;
-  std::optional<DecoderFigures> decoder;  // in scope decoder
-  std::string point;  // its name; empty until the sweep says it
+  std::optional<DecoderFigures> decoder;
+  std::string point;  // empty until the sweep says it
 
   bool is_ok() const { return status == CellStatus::kOk; }
 
   static void Fields(auto& self, auto& visit) {
     CellIdentity::Fields(self, visit);
-    visit("status", self.status);
-    visit("message", self.message);
-    visit("samples_ns", self.samples_ns, kAtLeastZero);
-    visit("trials_per_sample", self.trials_per_sample, kAtLeastZero);
-    visit("processes", self.processes, kAtLeastOne);
-    visit("builds", self.builds, Rule{.minimum = 1, .may_be_absent = true});
-    visit("median_ns", self.median_ns, kAtLeastZero);
-    visit("interval_ns", self.interval_ns);
-    visit("prepare_ns", self.prepare_ns, kAtLeastZero);
-    visit("spread", self.spread);
-    visit("prepare_samples_ns", self.prepare_samples_ns, kAtLeastZero);
-    visit("draw_ns", self.draw_ns, kAtLeastZero);
-    visit("operations", self.operations);
-    visit("latency", self.latency, Rule{.may_be_absent = true});
-    visit("peak_memory_bytes", self.peak_memory_bytes, kAtLeastZero);
+    visit("status", self.status,
+          Rule{.description =
+                   "`ok`; `invalid`: the output disagreed with the reference, "
+                   "so there is no time; or `skipped`, `error`, `timeout`"});
+    visit("message", self.message,
+          Rule{.description = "why it is not `ok`, else null"});
+    visit("samples_ns", self.samples_ns,
+          Rule{.description =
+                   "one number a round: the time of a trial, which makes all U "
+                   "outputs of all B sequences; with several processes theirs "
+                   "stand one after the other",
+               .minimum = 0});
+    visit("trials_per_sample", self.trials_per_sample,
+          Rule{.description = "how often a sample took the trial, in process 1",
+               .minimum = 0});
+    visit("processes", self.processes,
+          Rule{.description = "how many processes measured it, each with "
+                              "equally many rounds",
+               .minimum = 1});
+    visit("builds", self.builds,
+          Rule{.description = "how many relinks of the program measured it; "
+                              "process k is of build k mod `builds`",
+               .minimum = 1,
+               .may_be_absent = true});
+    visit("median_ns", self.median_ns,
+          Rule{.description = "the centre of the samples", .minimum = 0});
+    visit("interval_ns", self.interval_ns,
+          Rule{.description = "its 95 % interval; null for a single round"});
+    visit("prepare_ns", self.prepare_ns,
+          Rule{.description =
+                   "of mode `decode`: the part of it that is done once, such "
+                   "as keys and the K contexts of `memory`",
+               .minimum = 0});
+    visit("spread", self.spread,
+          Rule{.description = "how much samples differ"});
+    visit("prepare_samples_ns", self.prepare_samples_ns,
+          Rule{.description = "`prepare_ns` of each round", .minimum = 0});
+    visit("draw_ns", self.draw_ns,
+          Rule{.description =
+                   "a time for each draw of the inputs, by the first process: "
+                   "the spread that is not the clock's",
+               .minimum = 0});
+    visit("operations", self.operations,
+          Rule{.description =
+                   "exact, means over the draws: `energies` (scores of "
+                   "entries), `chunk_energies`, `memory_rows` (keys, memory "
+                   "and contexts), `flops`, `bytes`"});
+    visit("latency", self.latency,
+          Rule{.description =
+                   "how late an online decoder's outputs come: `ap`, `al`, "
+                   "`laal`, `dal`, exact means over draws and sequences; null "
+                   "for all others",
+               .may_be_absent = true});
+    visit("peak_memory_bytes", self.peak_memory_bytes,
+          Rule{.description =
+                   "bytes that the mechanism asked for, exact; null for "
+                   "`reference`, `published_O3`, `published_O0` and peers "
+                   "(other programs)",
+               .minimum = 0});
     visit("page_faults", self.page_faults,
-          Rule{.minimum = 0, .may_be_absent = true});
-    visit("limit", self.limit);
-    visit("numerics", self.numerics);
-    visit("decoder", self.decoder, Rule{.absent_if_unset = true});
-    visit("point", self.point, kPointName);
+          Rule{.description =
+                   "pages that the system cleared for a trial, mean over those "
+                   "of the round that had most; null for a peer that does not "
+                   "tell. With more than 16, but for peers, the result has a "
+                   "warning: a part of the time is the system's",
+               .minimum = 0,
+               .may_be_absent = true});
+    visit("limit", self.limit,
+          Rule{.description =
+                   "what binds the cell on this machine: `bound` (compute, or "
+                   "the level of memory that holds `working_set_bytes`, what a "
+                   "thread touches), the time that leaves, `limit_ns`, and "
+                   "`fraction`, that over the median, both with intervals"});
+    visit("numerics", self.numerics,
+          Rule{.description =
+                   "sums over the output, to compare later runs with; the "
+                   "largest error against the reference, and its bound"});
+    visit(
+        "decoder", self.decoder,
+        Rule{.description = "of whole decoders alone, for which `operations`, "
+                            "`prepare_ns`, `limit` and the sums are null",
+             .absent_if_unset = true});
+    visit("point", self.point,
+          Rule{.description = "the name of its point, "
+                              "which follows from what its cells share",
+               .pattern = kPointName.pattern});
   }
 };
 
@@ -185,8 +251,14 @@ ResultCell FailedCell(const Cell& cell, CellStatus status,
 // nobody takes a wrong output's speed for a result.
 void CheckCell(const ResultCell& cell, const Place& place);
 
-// What of that a schema can say.
+// What of that a schema can say, and what readers need to know of the members:
+// which of them are the `identity`, and which the `group` of cells that are
+// compared with each other.
 Json CellConditions();
+
+// The axes that all cells of a group agree in, beside their point.
+inline constexpr const char* kGroupAxes[] = {"mode", "scope", "precision",
+                                             "threads"};
 
 // Throws UserError if samples are not above 0, or not equally many of each
 // process; `list` is their name.

@@ -47,7 +47,7 @@ CellMatch MatchCells(const SweepResult& a, const SweepResult& b) {
 
 std::string GroupOf(const ResultCell& cell) {
   std::string group = cell.point;
-  for (const char* axis : {"mode", "scope", "precision", "threads"}) {
+  for (const char* axis : kGroupAxes) {
     group += " " + cell.axes.at(axis).Shown();
   }
   return group;

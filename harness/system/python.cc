@@ -19,6 +19,7 @@ namespace attnbench {
 namespace {
 
 constexpr char kVariable[] = "ATTNBENCH_PYTHON";
+constexpr char kStart[] = "python/attnbench/analysis/start.py";
 // It takes a tenth of a second, more from a file system that is far away.
 constexpr std::chrono::seconds kLongestLook{60};
 
@@ -43,6 +44,27 @@ bool HasPackages(const std::string& python, const std::string& script,
   }
 }
 
+std::vector<std::string> Line(const std::string& command,
+                              const std::string& script,
+                              const std::vector<std::string>& arguments) {
+  std::vector<std::string> line = {FindPython(command),
+                                   FindInSources(command, script)};
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  return line;
+}
+
+[[noreturn]] void FailToRun(const std::string& command,
+                            const std::string& python, int error) {
+  const std::string remedy =
+      error == ENOENT
+          ? command + " needs Python 3 (scripts/setup.sh installs it, " +
+                kVariable + " names one)"
+      : error == EAGAIN ? command + " needs one more process; raise ulimit -u"
+                        : command + " needs to run it";
+  throw UserError(python, fmt::format("cannot be run: {}; {}",
+                                      std::strerror(error), remedy));
+}
+
 }  // namespace
 
 std::string FindPython(const std::string& command,
@@ -52,8 +74,7 @@ std::string FindPython(const std::string& command,
     const std::string folder = Variable(variable);
     std::string python = folder + "/bin/python3";
     if (folder.empty() || !CanRun(python)) continue;
-    if (HasPackages(python, FindInSources(command, "plots/analysis/start.py"),
-                    packages)) {
+    if (HasPackages(python, FindInSources(command, kStart), packages)) {
       return python;
     }
   }
@@ -69,9 +90,7 @@ std::vector<std::string> PythonEnvironment() {
 
 int RunPython(const std::string& command, const std::string& script,
               const std::vector<std::string>& arguments) {
-  std::vector<std::string> line = {FindPython(command),
-                                   FindInSources(command, script)};
-  line.insert(line.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> line = Line(command, script, arguments);
   std::vector<std::string> environment = PythonEnvironment();
   const std::vector<char*> arguments_of_it = Pointers(line);
   const std::vector<char*> environment_of_it = Pointers(environment);
@@ -80,20 +99,24 @@ int RunPython(const std::string& command, const std::string& script,
   const int error =
       posix_spawnp(&process, arguments_of_it[0], nullptr, nullptr,
                    arguments_of_it.data(), environment_of_it.data());
-  if (error != 0) {
-    const std::string remedy =
-        error == ENOENT
-            ? command + " needs Python 3 (scripts/setup.sh installs it, " +
-                  kVariable + " names one)"
-        : error == EAGAIN ? command + " needs one more process; raise ulimit -u"
-                          : command + " needs to run it";
-    throw UserError(line[0], fmt::format("cannot be run: {}; {}",
-                                         std::strerror(error), remedy));
-  }
+  if (error != 0) FailToRun(command, line[0], error);
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
   // This is the exit code that a shell gives for a signal.
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void BecomePython(const std::string& command, const std::string& script,
+                  const std::vector<std::string>& arguments,
+                  const std::string& command_line) {
+  std::vector<std::string> line = Line(command, script, arguments);
+  setenv(kProgramVariable, ProgramPath().c_str(), 1);
+  setenv(kTypedVariable, command_line.c_str(), 1);
+  std::vector<std::string> variables = PythonEnvironment();
+  const std::vector<char*> arguments_of_it = Pointers(line);
+  const std::vector<char*> variables_of_it = Pointers(variables);
+  execvpe(arguments_of_it[0], arguments_of_it.data(), variables_of_it.data());
+  FailToRun(command, line[0], errno);
 }
 
 }  // namespace attnbench

@@ -1,11 +1,11 @@
-// Runs a Python script of the sources, which makes figures, pages or verdicts.
+// Runs Python of the sources, which makes figures, pages or verdicts.
 //
 // The interpreter is what the variable ATTNBENCH_PYTHON names; else that of an
 // active environment (VIRTUAL_ENV, then CONDA_PREFIX) that has the packages
-// which such scripts need (plots/analysis/start.py), and those that are named;
-// else the one that was found when this program was built: the system's, as
-// another one often comes first on PATH and has no packages; else the first
-// python3 of PATH. scripts/lib.sh makes the same choice.
+// which such scripts need (start.py), and those that are named; else the one
+// that was found when this program was built: the system's, as another one
+// often comes first on PATH and has no packages; else the first python3 of
+// PATH. scripts/lib.sh makes the same choice.
 #ifndef ATTNBENCH_HARNESS_SYSTEM_PYTHON_H_
 #define ATTNBENCH_HARNESS_SYSTEM_PYTHON_H_
 
@@ -24,12 +24,21 @@ std::string FindPython(const std::string& command,
 // what it does. A PYTHONHOME beside ATTNBENCH_PYTHON is meant for it.
 std::vector<std::string> PythonEnvironment();
 
-// Waits for the end of the script and gives its exit code. The command prints
-// nothing else, and ends with this code. `script` is a path in the sources,
-// such as "plots/report.py". Throws UserError if the script or Python is
-// missing.
+// Waits for the end of the script and gives its exit code. `script` is a path
+// in the sources, such as "scripts/relink.py". Throws UserError if the script
+// or Python is missing.
 int RunPython(const std::string& command, const std::string& script,
               const std::vector<std::string>& arguments);
+
+// Turns this process into the script, which finds this program's path and what
+// the user typed in the variables below; returns only by throwing as RunPython.
+[[noreturn]] void BecomePython(const std::string& command,
+                               const std::string& script,
+                               const std::vector<std::string>& arguments,
+                               const std::string& command_line);
+
+inline constexpr char kProgramVariable[] = "ATTNBENCH_PROGRAM";
+inline constexpr char kTypedVariable[] = "ATTNBENCH_COMMAND_LINE";
 
 }  // namespace attnbench
 

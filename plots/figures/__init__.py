@@ -20,7 +20,7 @@ os.fchdir(_folder)
 os.close(_folder)
 matplotlib.rcdefaults()
 
-from analysis import load, trained, workloads
+from attnbench.analysis import load, trained, workloads
 from figures import (
     aa,
     advice,

@@ -4,8 +4,8 @@ attention of each mechanism is, and the whole decoder around it.
 
 import numpy
 
-from analysis import names, words
-from analysis.pairing import BASELINE
+from attnbench.analysis import names, words
+from attnbench.analysis.pairing import BASELINE
 from figures import style
 
 PARTS = {"attention": "attention alone", "decoder": "the whole decoder"}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from matplotlib import patheffects
 
-from analysis import growth, load, series, settings, words
+from attnbench.analysis import growth, load, series, settings, words
 from figures import style, ticks
 
 

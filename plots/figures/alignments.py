@@ -11,9 +11,9 @@ import numpy
 from matplotlib import colors
 from matplotlib.patches import Rectangle
 
-from analysis import load, names
+from attnbench.analysis import load, names
 from figures import style
-from analysis.words import context_text
+from attnbench.analysis.words import context_text
 
 COLUMNS = 3
 NOTHING = {"color": "#000000", "marker": "x", "linestyle": "none", "markersize": 3.5}

@@ -10,7 +10,7 @@ attention is of another case.
 
 import numpy
 
-from analysis import load, published
+from attnbench.analysis import load, published
 from figures import style
 
 LARGEST_CURVE = 1e-12  # f64

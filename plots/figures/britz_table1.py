@@ -9,8 +9,8 @@ decoding nor mechanisms that choose.
 
 import math
 
-from analysis import load, names, published, settings, whole_decoders, words
-from analysis.pairing import BASELINE
+from attnbench.analysis import load, names, published, settings, whole_decoders, words
+from attnbench.analysis.pairing import BASELINE
 from figures import style
 
 PAPERS_BEAM = 10

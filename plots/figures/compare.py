@@ -7,7 +7,7 @@ that are the same or ambiguous are grey.
 
 import math
 
-from analysis import command, load, names, settings, words
+from attnbench.analysis import command, load, names, settings, words
 from figures import style, ticks
 
 # verdict: (colour, marker, fill, what it means)

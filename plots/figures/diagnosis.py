@@ -4,7 +4,7 @@ mass that each output loses to it.
 
 import numpy
 
-from analysis import names, words
+from attnbench.analysis import names, words
 from figures import style, ticks
 
 FLOOR = 1e-9  # where an error of 0 is drawn

@@ -12,12 +12,11 @@ numbers that the figure shows first. Wrong input gives one line on stderr, exit 
 and no picture.
 """
 
-import difflib
 import os
 import sys
 
-from analysis import command, load, printed, words
-from analysis.command import UsageError
+from attnbench.analysis import command, load, printed, words
+from attnbench.analysis.command import UsageError
 from figures import FIGURES, READERS, context_of, data_of, fitting, gains, style
 
 # Figures of these say themselves what is missing.
@@ -116,9 +115,7 @@ def invalid_reasons(data):
 
 
 def unknown_figure(given):
-    nearest = difflib.get_close_matches(given, FIGURES, n=1, cutoff=0.4)
-    hint = f" did you mean '{nearest[0]}'?" if nearest else ""
-    return f"unknown figure '{command.shortened(given)}';{hint} `attnbench draw --list` names all"
+    return command.unknown("figure", given, FIGURES) + "; `attnbench draw --list` names all"
 
 
 def read(paths):

@@ -9,8 +9,8 @@ import math
 
 import pandas
 
-from analysis import load, pairing, published, reads, series, words
-from analysis.judge import readings
+from attnbench.analysis import load, pairing, published, reads, series, words
+from attnbench.judge import readings
 from figures import heat_maps, mad_figure8, style
 
 TABLE = "mad-figure-8-cells"  # of results/published/mad.json

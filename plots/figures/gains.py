@@ -8,7 +8,7 @@ Britz, table 1, with its beam.
 
 import math
 
-from analysis import load, names, pairing, reads, series, settings, whole_decoders, words
+from attnbench.analysis import load, names, pairing, reads, series, settings, whole_decoders, words
 from figures import britz_table1, style, ticks
 from figures.mocha_figure3 import FREE
 

@@ -5,7 +5,7 @@ the line that growth.fit puts through it. Beside a line are two exponents of T: 
 exact, and of the time.
 """
 
-from analysis import fits, growth, load, modes, series, words
+from attnbench.analysis import fits, growth, load, modes, series, words
 from figures import panels, style, ticks
 
 

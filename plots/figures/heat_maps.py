@@ -6,7 +6,7 @@ import matplotlib
 import numpy
 from matplotlib import colors
 
-from analysis import load
+from attnbench.analysis import load
 from figures import style, ticks
 
 COLOR_MAP = "viridis"

@@ -9,7 +9,7 @@ are the same share a line: a chunk does not change what is chosen.
 
 import math
 
-from analysis import load, modes, reads, settings, words, workloads
+from attnbench.analysis import load, modes, reads, settings, words, workloads
 from figures import style
 
 FREE = ["workload", "chunk_width"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy
 
-from analysis import names, words
-from analysis.trained import Runs, contexts, decoded
+from attnbench.analysis import names, words
+from attnbench.analysis.trained import Runs, contexts, decoded
 from figures import style, trained_errors
 
 MARKS = 6  # of a line

@@ -12,7 +12,7 @@ import itertools
 from matplotlib import colors
 
 from figures import heat_maps, style, ticks
-from analysis import names, pairing, published, series, settings, words
+from attnbench.analysis import names, pairing, published, series, settings, words
 
 MECHANISMS = ["soft", "monotonic"]
 FREE = ["memory_length", "output_length", "workload", "variant"]

@@ -10,7 +10,7 @@ of their own, over the share of such outputs.
 
 import math
 
-from analysis import load, pairing, reads, settings, words
+from attnbench.analysis import load, pairing, reads, settings, words
 from figures import latency, style, ticks
 
 FREE = ["workload", "chunk_width"]

@@ -7,7 +7,7 @@ left the time of all U outputs, right soft attention's time over it.
 
 import math
 
-from analysis import load, pairing, reads, series, settings, words
+from attnbench.analysis import load, pairing, reads, series, settings, words
 from figures import style, ticks
 
 FREE = [

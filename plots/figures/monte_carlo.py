@@ -8,7 +8,7 @@ the exact one. Independent paths lose it as one over the root of their number (s
 
 import numpy
 
-from analysis import growth, load
+from attnbench.analysis import growth, load
 from figures import style, ticks
 
 IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}

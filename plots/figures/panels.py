@@ -2,7 +2,7 @@
 modes.
 """
 
-from analysis import modes
+from attnbench.analysis import modes
 from figures import style
 
 MODES = {"decode": "decoding", "expect": "expectation", "gradient": "gradient"}

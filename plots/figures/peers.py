@@ -7,7 +7,7 @@ turn in the same rounds, on the same draws. Above 1 ours is faster.
 
 import pandas
 
-from analysis import load, modes, names, pairing, reads, settings, words
+from attnbench.analysis import load, modes, names, pairing, reads, settings, words
 from figures import panels, style, ticks
 
 OURS = "exact"

@@ -8,7 +8,7 @@ memory, and the peak.
 
 import numpy
 
-from analysis import fits, load, measures, modes, settings, words
+from attnbench.analysis import fits, load, measures, modes, settings, words
 from figures import panels, style, ticks
 
 # The nearest level comes first.

@@ -6,7 +6,7 @@ factor that the energies of the choice are multiplied with. Where every p is 0 o
 there is none (MAD 2.5).
 """
 
-from analysis import load
+from attnbench.analysis import load
 from figures import style, ticks
 
 DISTANCES = {

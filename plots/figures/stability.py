@@ -14,7 +14,7 @@ import numpy
 import pandas
 from matplotlib import colormaps, colors, patches
 
-from analysis import load, names, words
+from attnbench.analysis import load, names, words
 from figures import heat_maps, style, ticks
 
 COLOR_MAP = colormaps["YlOrRd"]

@@ -18,7 +18,7 @@ import numpy
 from matplotlib import colors, lines, transforms
 from matplotlib.figure import Figure
 
-from analysis import modes, names, reads, whole_file, words
+from attnbench.analysis import modes, names, reads, whole_file, words
 
 # A figure is drawn at the width at which it is printed: a column, or the whole page.
 COLUMN_IN = 8.5 / 2.54

@@ -8,7 +8,7 @@ ratio is taken round by round.
 
 import math
 
-from analysis import load, modes, pairing, settings, words
+from attnbench.analysis import load, modes, pairing, settings, words
 from figures import panels, style, ticks
 
 IDEAL = {"color": "#909090", "linestyle": (0, (5, 1.5)), "linewidth": 0.8}

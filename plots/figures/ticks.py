@@ -4,7 +4,7 @@ import math
 
 from matplotlib import ticker
 
-from analysis import words
+from attnbench.analysis import words
 
 
 def log_ticks(axis, low, high, to_text):

@@ -12,7 +12,7 @@ import math
 import textwrap
 from dataclasses import dataclass
 
-from analysis import load, names, series, settings, words
+from attnbench.analysis import load, names, series, settings, words
 from figures import style, ticks
 
 WORKS = {"decode": "a decode", "expect": "an expectation", "gradient": "a gradient"}

@@ -5,8 +5,8 @@ of memory hold of it, and how near p is to 0 and 1.
 import numpy
 from matplotlib import colors
 
-from analysis import names, words
-from analysis.trained import Runs
+from attnbench.analysis import names, words
+from attnbench.analysis.trained import Runs
 from figures import alignments, style, ticks, trained_errors
 
 COLUMNS = 3

@@ -4,8 +4,8 @@ without, and over the number of contexts K.
 
 import numpy
 
-from analysis import names, trained, words
-from analysis.trained import Runs
+from attnbench.analysis import names, trained, words
+from attnbench.analysis.trained import Runs
 from figures import style
 
 # Without attention, and with all of it -> words.

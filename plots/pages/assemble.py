@@ -12,7 +12,7 @@ import json
 import os
 import urllib.parse
 
-from analysis import claims_result
+from attnbench.analysis import claims_result
 from pages import crossovers, ledger, markup, peers, pictures, tables, validity
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))

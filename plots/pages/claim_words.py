@@ -4,8 +4,8 @@ the page of `attnbench report` say the same of a claim.
 
 import math
 
-from analysis import claims_result, names, settings
-from analysis.judge import readings
+from attnbench.analysis import claims_result, names, settings
+from attnbench.judge import readings
 
 NONE = "–"
 GROUP_HEAD = ("what was measured", "of", "least", "greatest", "bound", "verdict")

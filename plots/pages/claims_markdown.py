@@ -5,7 +5,7 @@ what was measured, and what each verdict was read from.
 import os
 import re
 
-from analysis import claims_result
+from attnbench.analysis import claims_result
 from pages import claim_words, markdown
 
 MOST_PLACES = 24  # of one file

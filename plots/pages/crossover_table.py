@@ -41,7 +41,7 @@ repeated on times that other runs might have found.
 
 import math
 
-from analysis import (
+from attnbench.analysis import (
     command,
     crossover,
     intervals,

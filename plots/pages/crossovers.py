@@ -2,7 +2,7 @@
 crossover_table.py, of results of its experiments.
 """
 
-from analysis import crossover, load
+from attnbench.analysis import crossover, load
 from pages import crossover_table, markup
 
 

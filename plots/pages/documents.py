@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from analysis import command, load
+from attnbench.analysis import command, load
 
 
 KINDS = (

@@ -22,7 +22,7 @@ Intervals are 95 % ones: the fit is repeated on times that other runs might have
 What the straight line itself misses is the largest residual.
 """
 
-from analysis import command, fits, growth, load, modes, words
+from attnbench.analysis import command, fits, growth, load, modes, words
 from pages import markdown, page
 
 EXPONENT_HEAD = ("mechanism", "mode, scope", "energies", "chunk energies", "flops")

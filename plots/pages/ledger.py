@@ -2,7 +2,7 @@
 
 import os
 
-from analysis import claims_result
+from attnbench.analysis import claims_result
 from pages import claim_words, markup, pictures, validity
 
 HEAD = ("verdict", "claim", "measured here")

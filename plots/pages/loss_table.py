@@ -13,7 +13,7 @@ With --into the table also goes between the lines <!-- losses --> and <!-- /loss
 of a file.
 """
 
-from analysis import command, load, names, words
+from attnbench.analysis import command, load, names, words
 from figures.stability import number
 from pages import markdown, page
 

@@ -7,7 +7,7 @@ import gzip
 import html
 import json
 
-from analysis import words
+from attnbench.analysis import words
 
 NONE = "-"
 

@@ -2,7 +2,7 @@
 the evidence, all numbers of which are from a result of figure matcha_algorithms.
 """
 
-from analysis import growth, series, words
+from attnbench.analysis import growth, series, words
 from figures.algorithms import LONG, size_text
 
 CLAIM = "matcha-memory"

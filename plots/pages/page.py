@@ -11,7 +11,7 @@ gives one line on stderr, exit code 2, and an unchanged page.
 import re
 import sys
 
-from analysis import command, load, whole_file
+from attnbench.analysis import command, load, whole_file
 
 
 def put_into(path, begin, text, end):

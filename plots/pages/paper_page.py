@@ -5,7 +5,7 @@ order.
 import os
 import re
 
-from analysis import claims_result, load, words
+from attnbench.analysis import claims_result, load, words
 from figures import figure8_builds
 from pages import (
     claims_markdown,

@@ -7,7 +7,7 @@ with it on every axis. Each ratio has its 95 % interval.
 import json
 import math
 
-from analysis import load, pairing, settings, words
+from attnbench.analysis import load, pairing, settings, words
 from pages import markup
 
 HOW = "Above 1 ours is faster. Ratios are of the same rounds, with 95 % intervals."

@@ -12,7 +12,7 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from analysis import load, words
+from attnbench.analysis import load, words
 from figures import CHARTS, FIGURES, READERS, data_of, fitting, style
 from pages import documents as documents_, markup, reproduction_figures, validity
 

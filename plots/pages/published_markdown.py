@@ -7,8 +7,8 @@ those of another machine.
 
 import math
 
-from analysis import whole_decoders, words
-from analysis.pairing import BASELINE
+from attnbench.analysis import whole_decoders, words
+from attnbench.analysis.pairing import BASELINE
 from pages import markdown
 
 # id of a published table -> the model of the decoders that have the same rows, as

@@ -18,25 +18,28 @@ import contextlib
 import os
 import re
 
-from analysis import command, load, whole_file
-from analysis.command import UsageError
+from attnbench.analysis import command, load, whole_file
+from attnbench.analysis.command import UsageError
 from pages import assemble, documents
 
-IS_THERE = "is there already; --force replaces it"
 FOLDER = ".files"  # what the folder's name has behind the page's
 
 
 def main(arguments=None):
     options = parse(arguments)
     try:
-        check_output(options)
+        if not options.results:
+            raise UsageError("report: a result is needed, e.g. report mine.json")
+        if not options.output:
+            raise UsageError("--output: is needed, e.g. -o report.html")
+        whole_file.check(options.output, options.results, options.force)
         read = documents.read(options.results)
         folder = os.path.basename(options.output) + FOLDER
         write(options, *assemble.page(read, options.title, folder))
     except (load.DataError, UsageError) as error:
         return command.fail(error)
     except FileExistsError:
-        return command.fail(f"{options.output}: {IS_THERE}")
+        return command.fail(f"{options.output}: {whole_file.IS_THERE}")
     except OSError as error:
         return command.fail(f"{options.output}: cannot be written: {error.strerror}")
     return 0
@@ -77,25 +80,10 @@ def _records(folder):
 
 def parse(arguments):
     parser = command.parser("attnbench report", __doc__)
-    parser.add_argument("results", nargs="+", metavar="RESULT")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="e.g. -o report.html"
-    )
+    parser.add_argument("results", nargs="*", metavar="RESULT")
+    parser.add_argument("-o", "--output", metavar="FILE", help="e.g. -o report.html")
     parser.add_argument(
         "--title", default="attnbench report", help="e.g. --title 'After the change'"
     )
     parser.add_argument("--force", action="store_true", help="replace the output file")
     return parser.parse_args(arguments)
-
-
-def check_output(options):
-    """Refuses a place that cannot be written before the work, not after."""
-    path = options.output
-    why = whole_file.refusal(path, options.results)
-    if why is not None:
-        raise UsageError(f"{path}: {why}")
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        raise UsageError(f"{path}: there is no folder '{folder}'")
-    if os.path.exists(path) and not options.force:
-        raise UsageError(f"{path}: {IS_THERE}")

@@ -28,7 +28,7 @@ from pages import (
     published_markdown,
     reproduction_figures,
 )
-from analysis import (
+from attnbench.analysis import (
     ROOT,
     claims_result,
     command,

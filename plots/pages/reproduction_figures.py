@@ -5,7 +5,7 @@ draw.py says of them.
 from dataclasses import dataclass
 
 from figures import FIGURES, READERS, context_of, draw, fitting
-from analysis import load
+from attnbench.analysis import load
 
 
 @dataclass(frozen=True)

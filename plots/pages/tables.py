@@ -12,7 +12,7 @@ with 20,000 cells would be some 600,000 elements otherwise.
 import json
 from dataclasses import dataclass
 
-from analysis import load
+from attnbench.analysis import load
 from pages import markup
 
 # Lists of two numbers that are the ends of an interval.

@@ -27,10 +27,10 @@ Each row has its own 95 % interval. Its verdict is the first of these that is so
 import math
 import os
 
-from analysis import ROOT, command, intervals, load, measures, reads, settings, words
-from analysis.intervals import MISS
-from analysis.judge import ledger, targets, verdicts
-from analysis.judge.readings import Readings
+from attnbench.analysis import ROOT, command, intervals, load, measures, reads, settings, words
+from attnbench.analysis.intervals import MISS
+from attnbench.judge import ledger, targets, verdicts
+from attnbench.judge.readings import Readings
 from pages import markdown, page
 
 TARGETS = os.path.join(ROOT, "experiments", "peers", "targets.json")

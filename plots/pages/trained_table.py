@@ -20,7 +20,7 @@ import os
 
 import numpy
 
-from analysis import command, intervals, load, trained, words
+from attnbench.analysis import command, intervals, load, trained, words
 from pages import markdown, page
 
 # Measure of a column (trained.MEASURES): its head, and the decimals that it shows.

@@ -4,7 +4,7 @@ the page, and a section in which good results are folded and all others stand op
 
 import json
 
-from analysis import words
+from attnbench.analysis import words
 from pages import markup, tables
 
 # Two runs of one program on one machine need not have these fields of a context in

@@ -11,13 +11,12 @@ It needs pandas, SciPy, jsonschema and matplotlib. docs/python.md says how Pytho
 it, and what the frames hold.
 
 attnbench.torch, which is imported by that name, has the training expectations as PyTorch
-operators; it needs PyTorch, and none of the above.
+operators; it needs PyTorch, and none of the above. attnbench.analysis and attnbench.judge
+are what the program's commands and plots/ use; their names may change.
 """
 
-import importlib
-import importlib.metadata
-import os
-import warnings
+# Programs come by here before analysis/start.py has seen to it that a user's json.py, or
+# the like, is not taken for Python's own. So nothing is imported here.
 
 __version__ = "0.1.0"  # that of CMakeLists.txt
 
@@ -35,6 +34,9 @@ def __getattr__(name):
     """Imports what results need only when it is used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    tell_of_another_version()
     value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
@@ -44,8 +46,12 @@ def __dir__():
     return sorted({*globals(), *__all__})
 
 
-def _tell_of_another_version():
+def tell_of_another_version():
     """Warns where this copy, such as CMake's on PYTHONPATH, hides one that pip installed."""
+    import importlib.metadata
+    import os
+    import warnings
+
     try:
         hidden = importlib.metadata.version("attnbench")
     except importlib.metadata.PackageNotFoundError:
@@ -56,6 +62,3 @@ def _tell_of_another_version():
             " which pip installed",
             stacklevel=3,
         )
-
-
-_tell_of_another_version()

@@ -2,13 +2,17 @@
 
 import contextlib
 import functools
+import importlib
 import io
 import os
+import sys
 
 import matplotlib
 
-from attnbench import plots
+from attnbench.analysis import ROOT
 from attnbench.results import DataError, listed
+
+PLOTS = os.path.join(ROOT, "plots")
 
 DOTS_PER_INCH = 120  # in a notebook
 
@@ -51,7 +55,7 @@ def _drawing():
     # Resetting matplotlib would otherwise look for a backend with windows.
     matplotlib.rcParams["backend"] = "agg"
     try:
-        drawing = plots.module("figures.draw")
+        drawing = _module("figures.draw")
         matplotlib.rcdefaults()
         yield drawing
     finally:
@@ -59,6 +63,29 @@ def _drawing():
         os.environ.pop("MPLBACKEND", None)
         if backend is not None:
             os.environ["MPLBACKEND"] = backend
+
+
+_ours = {}  # name -> module
+
+
+def _module(name):
+    """Gives a module of plots/figures. A user may have one that is called `figures`, too,
+    so sys.path and sys.modules have ours only while it is imported.
+    """
+    theirs = _take_figures()
+    sys.modules.update(_ours)
+    sys.path.insert(0, PLOTS)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(PLOTS)
+        _ours.update(_take_figures())
+        sys.modules.update(theirs)
+
+
+def _take_figures():
+    names = [name for name in sys.modules if name.partition(".")[0] == "figures"]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 def _png(figure):

@@ -6,16 +6,10 @@ import os
 
 import numpy
 
-from attnbench import plots, tables
-
-source = plots.module("analysis.load")
-printed = plots.module("analysis.printed")
-schema = plots.module("analysis.schema")
-reads = plots.module("analysis.reads")
-series = plots.module("analysis.series")
-BASELINE = plots.module("analysis.pairing").BASELINE
-
-DataError = source.DataError
+from attnbench import tables
+from attnbench.analysis import load as source, printed, reads, schema, series
+from attnbench.analysis.load import DataError
+from attnbench.analysis.pairing import BASELINE
 
 # The table that a kind gives where none is named; else it is the first list of objects.
 MAIN = {
@@ -28,9 +22,8 @@ MAIN = {
 }
 # Members of a document that are no table: what it is, and where it was measured.
 HEAD = ("schema_version", "kind")
-# Cells of a point that agree on these do the same thing, and are compared with each other
-# (GroupOf in harness/results/cell_match.cc).
-GROUP = ("point", "mode", "scope", "precision", "threads")
+# Cells that agree on these do the same thing, and are compared with each other.
+GROUP = source.CELL["group"]
 
 # What speedups() adds to cells.
 SPEEDUP = {"over": int, "over_mechanism": object, "speedup": float, "speedup_low": float,
@@ -146,9 +139,9 @@ def _schemas():
     """Gives the schemas of all kinds of results, by kind."""
     found = {}
     for file in sorted(os.listdir(schema.FOLDER)):
-        one = source.read_json(os.path.join(schema.FOLDER, file))
-        if "kind" in one["properties"]:
-            found[file.removesuffix(".schema.json")] = one
+        name = file.removesuffix(".schema.json")
+        if "kind" in schema.read(name)["properties"]:
+            found[name] = schema.read(name)
     return found
 
 
@@ -260,8 +253,8 @@ def _reference(cell, group):
 
 
 def _common_axes(one, other):
-    axes = one.keys() - {*source.OUTCOMES, "mechanism", "options"}
-    return sum(one[axis] is not None and one[axis] == other.get(axis) for axis in axes)
+    return sum(one.get(axis) is not None and one[axis] == other.get(axis)
+               for axis in source.AXES)
 
 
 def _span(base, cell):

@@ -23,9 +23,7 @@ from dataclasses import dataclass, field
 
 import pandas
 
-from attnbench import plots
-
-load = plots.module("analysis.load")
+from attnbench.analysis import load
 
 TEXT, INTEGER, NUMBER = ({"type": kind} for kind in ("string", "integer", "number"))
 OPEN = {"type": "object"}  # stands in Table.columns for the columns of any members

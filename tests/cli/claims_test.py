@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -209,6 +210,32 @@ class Claims(InFolder):
                    "/usr/include/eigen3", "--eigen", self.folder)
         self.assertFalse(os.path.exists(results))
 
+    def test_an_interrupted_run_keeps_what_it_has_and_goes_on(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            results = self.path(f"results{number}")
+            with subprocess.Popen(
+                    [ATTNBENCH, "claims", "mad-linear", "--results", results],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run_of_it:
+                for line in run_of_it.stderr:
+                    if "[1/" in line or "1 of" in line and "point" in line:
+                        break
+                run_of_it.send_signal(number)
+                out, error = run_of_it.communicate(timeout=60)
+            self.assertEqual((run_of_it.returncode, out), (130, ""), error)
+            self.assertEqual(error.splitlines()[-1],
+                             "attnbench: claims: interrupted; --resume goes on")
+            self.assertTrue(os.listdir(results))
+
+    def test_results_say_what_the_user_typed(self):
+        results = self.path("results")
+        done = run("mad-binary", "mocha-params", "--quick", "--results", results)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("verify", "exact"):
+            context = read(results, f"{name}.json")["context"]
+            self.assertEqual(context["command"], f"{ATTNBENCH} claims mad-binary mocha-params "
+                             f"--quick --results {results}")
+            self.assertEqual(context["valid"], not context["invalid_reasons"])
+
     def test_without_a_folder_nothing_is_left_and_evidence_names_no_file(self):
         result = run("mocha-params", "--json", cwd=self.folder)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -247,8 +274,8 @@ class Claims(InFolder):
 
         def unknown_kind(ledger):
             ledger["claims"][0]["kind"] = "belief"
-        self.fails("ledger.json: claims[0] (mad-linear).kind: is not as", "--list",
-                   "--ledger", self.ledger(unknown_kind))
+        self.fails("ledger.json: claims[0] (mad-linear): kind is 'belief', it must be",
+                   "--list", "--ledger", self.ledger(unknown_kind))
 
         def no_failure(ledger):
             ledger["claims"][0]["parts"][0]["rule"] = {"kind": "at_least", "bound": 0}
@@ -265,6 +292,24 @@ class Claims(InFolder):
             ledger["measurements"]["bytes"]["full"] = {"processses": 5}
         self.fails("did you mean 'processes'", "matcha-memory", "--ledger",
                    self.ledger(no_processes))
+
+        def no_trials(ledger):
+            ledger["measurements"]["bytes"]["full"] = {"trials": 0}
+        self.fails("ledger.json: measurements.bytes.full: trials is 0, it must be integer "
+                   "from 1", "mocha-params", "--ledger", self.ledger(no_trials))
+
+        def no_mechanism(ledger):
+            ledger["measurements"]["verify"]["mechanisms"][1] = "mochi"
+        self.fails("ledger.json: measurements.verify.mechanisms[1]: mechanism is 'mochi', it "
+                   "must be one of", "mocha-params", "--ledger", self.ledger(no_mechanism))
+
+        def no_draws(ledger):
+            for claim in ledger["claims"]:
+                if claim["id"] == "mocha-w1":
+                    claim["parts"][0]["quantity"]["inputs"]["draws"] = "4"
+        self.fails("ledger.json: mocha-w1, 'numbers that differ': width_one_difference.draws: "
+                   '"4" is no whole number from 1', "mocha-w1", "--ledger",
+                   self.ledger(no_draws))
 
         def no_quantity(ledger):
             for claim in ledger["claims"]:

@@ -25,7 +25,7 @@ for script in glob.glob(sys.argv[1] + "/*.py"):
     sys.argv[1:] = ["--help"]
     sys.path[:] = path
     for name in list(sys.modules):
-        if name.partition(".")[0] in ("analysis", "figures", "pages"):
+        if name.partition(".")[0] in ("attnbench", "figures", "pages"):
             del sys.modules[name]
     try:
         runpy.run_path(script, run_name="__main__")
@@ -107,7 +107,7 @@ class Started(InFolder):
 
     def test_an_interpreter_says_whether_it_has_the_packages(self):
         for options, code in (((), 0), (("-S",), 1)):
-            words = (SYSTEM, *options, os.path.join(ROOT, "plots", "analysis", "start.py"))
+            words = (SYSTEM, *options, os.path.join(ROOT, "python/attnbench/analysis/start.py"))
             self.assertEqual(self.run_here(*words), (code, "", ""))
 
     def test_a_refusal_names_the_interpreter(self):
@@ -130,7 +130,7 @@ class Started(InFolder):
     # ---- what is set for Python ---------------------------------------------
 
     def test_what_a_user_has_set_for_python_is_of_no_consequence(self):
-        for name in ("json", "statistics", "argparse", "signal", "analysis", "words"):
+        for name in ("json", "statistics", "argparse", "signal", "attnbench", "words"):
             self.write(f"{name}.py", f"raise RuntimeError('the {name} of somebody else')\n")
         settings = {
             "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error", "PYTHONHOME": "/nowhere",

@@ -15,7 +15,7 @@ from unittest import mock
 
 from matplotlib.figure import Figure
 
-from analysis import command, published, reads
+from attnbench.analysis import command, published, reads
 from figures import britz_table1, draw
 from pages import markdown, not_attempted
 
@@ -355,6 +355,11 @@ class NumbersTest(DocumentsTest):
         made = plots("growth.py", os.path.join(RESULTS, "growth.json"))
         self.stands_in(f"<!-- growth table -->\n{made}<!-- end of growth table -->\n",
                        pages())
+
+    def test_the_members_of_a_cell_are_those_of_its_schema(self):
+        self.assertIn(f"<!-- members -->\n{plots('members.py')}<!-- /members -->\n",
+                      read("docs/results.md"),
+                      "write it again: plots/members.py --into docs/results.md")
 
     def test_the_losses_of_closed_forms_are_those_of_the_committed_result(self):
         result = os.path.join(RESULTS, "claims", "stability.json")

@@ -67,8 +67,9 @@ class Check:
 
     def command(self, program):
         if self.is_python:
-            # `program` is a folder with a plots/.
-            paths = [program / "plots", ROOT / "tests/plots", ROOT / "tests/support"]
+            # `program` is a folder with a plots/ and a python/.
+            paths = [program / "plots", program / "python", ROOT / "tests/plots",
+                     ROOT / "tests/support"]
             return ["env", f"PYTHONPATH={':'.join(map(str, paths))}",
                     "/usr/bin/python3", ROOT / self.test, self.argument]
         if self.test:
@@ -218,7 +219,8 @@ class Base:
         source = mutation.folder / "source"
         changed = source / mutation.file
         if mutation.check.is_python:
-            shutil.copytree(ROOT / "plots", source / "plots")
+            for folder in ("plots", "python"):
+                shutil.copytree(ROOT / folder, source / folder)
             for data in ("experiments", "harness", "results"):
                 (source / data).symlink_to(ROOT / data)
         else:

@@ -6,8 +6,8 @@ import math
 
 from made_up import make_cell, make_result, make_trained, make_trained_run
 
-from analysis.judge import ledger, readings
-from analysis.judge.readings import Document
+from attnbench.judge import ledger, readings
+from attnbench.judge.readings import Document
 
 TIME = 1000.0
 # Rows of a published figure, whose columns are all the same.

@@ -4,7 +4,7 @@ hand.
 
 from unittest import mock
 
-from analysis import intervals
+from attnbench.analysis import intervals
 
 
 def use(test, s_build=0.0, s_run=0.0, build_degrees=19, run_degrees=10, s_process=0.0):

@@ -26,16 +26,16 @@ import os, sys
 import matplotlib
 matplotlib.rcParams["font.size"] = 23
 os.environ["MPLBACKEND"] = "svg"
-import analysis
+import figures
 state = lambda: (dict(matplotlib.rcParams.copy()), list(sys.path), os.getcwd(),
-                 os.environ["MPLBACKEND"], sys.modules["analysis"], "figures" in sys.modules)
+                 os.environ["MPLBACKEND"], sys.modules["figures"])
 before = state()
 import attnbench
 drawn = attnbench.draw("mocha_figure3", sys.argv[1])
 faster = attnbench.speedups(sys.argv[1])
 assert state() == before
-import analysis as again
-assert again is analysis and analysis.MINE == 5
+import figures as again
+assert again is figures and figures.MINE == 5
 from matplotlib import pyplot
 pyplot.figure()
 print(drawn.axes[0].get_ylabel(), faster["speedup"].max() > 1)
@@ -85,7 +85,7 @@ class Figures(unittest.TestCase):
 
     def test_what_the_user_has_stays_as_it_was(self):
         with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, "analysis.py"), "w", encoding="utf-8") as file:
+            with open(os.path.join(folder, "figures.py"), "w", encoding="utf-8") as file:
                 file.write("MINE = 5\n")
             done = subprocess.run(
                 [sys.executable, "-c", USER, FIGURE3], cwd=folder, check=False,

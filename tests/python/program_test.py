@@ -14,8 +14,7 @@ import unittest
 
 import attnbench
 import made_up
-from analysis import load
-from attnbench import plots
+from attnbench.analysis import load, reads
 from documents import ROOT
 from pages import markdown
 
@@ -90,7 +89,7 @@ class Speedups(ProgramTest):
                 self.assertGreater(self.assert_same(path), 0)
 
     def test_figures_mark_the_speed_ups_that_show_marks(self):
-        reads, marks = plots.module("analysis.reads"), 0
+        marks = 0
         for name in SWEEPS:
             path = os.path.join(ROOT, committed(name))
             shown = self.run_program("show", path, "--format", "markdown")

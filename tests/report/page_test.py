@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 
 import hostile
 import results
-from analysis import command, whole_file, words as markup_words
+from attnbench.analysis import command, whole_file, words as markup_words
 from hostile import NAMES
 from parsed import Page, unpacked
 from results import HOSTILE, POINTS, ROOT, ReportCase

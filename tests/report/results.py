@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # scripts/check.sh runs each test of this folder by itself. What PYTHONPATH names comes first.
-sys.path += [str(ROOT / "plots"), str(ROOT / "tests" / "plots")]
+sys.path += [str(ROOT / "plots"), str(ROOT / "python"), str(ROOT / "tests" / "plots")]
 
 from plot_case import PlotTest
 import made_up

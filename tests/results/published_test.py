@@ -10,7 +10,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 
-from analysis import load, published  # noqa: E402
+from attnbench.analysis import load, published  # noqa: E402
 from documents import read, validate  # noqa: E402
 
 

@@ -164,10 +164,11 @@ class PackageTest(InScratch):
         self.installed()
         self.write("site/attnbench-9.8.7.dist-info/METADATA",
                    b"Metadata-Version: 2.1\nName: attnbench\nVersion: 9.8.7\n")
-        done = self.run_python("import attnbench",
-                               PYTHONPATH=f"{self.folder}:{self.path('site')}")
-        self.assertRegex(done.stderr, r"UserWarning: attnbench [\d.]+ in \S+/attnbench hides"
-                         r" attnbench 9\.8\.7, which pip installed\n")
+        for use in ("import attnbench.torch", "import attnbench; attnbench.load"):
+            done = self.run_python(use, PYTHONPATH=f"{self.folder}:{self.path('site')}")
+            self.assertRegex(
+                done.stderr, r"UserWarning: attnbench [\d.]+ in \S+/attnbench hides"
+                r" attnbench 9\.8\.7, which pip installed\n")
 
     def test_a_program_of_the_sources_takes_the_package_beside_it(self):
         self.write("attnbench/__init__.py", b"")

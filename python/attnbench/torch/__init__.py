@@ -20,6 +20,7 @@ compute, where their library is built, else plain torch operations: backend() sa
 gives back the memory that they keep.
 """
 
+from attnbench import tell_of_another_version
 from attnbench.torch.arguments import lengths_from_mask
 from attnbench.torch.backend import backend, release
 from attnbench.torch.checking import Check, check
@@ -48,6 +49,8 @@ from attnbench.torch.modules import (
 )
 from attnbench.torch.online import Decoded, Step
 from attnbench.torch.registered import energy_attention
+
+tell_of_another_version()
 
 __all__ = [
     "AdditiveEnergy",

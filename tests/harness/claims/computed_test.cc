@@ -11,8 +11,9 @@
 #include <map>
 
 #include "harness/base/error.h"
-#include "harness/claims/ledger.h"
+#include "harness/base/json_file.h"
 #include "harness/system/temporary_folder.h"
+#include "tests/support/schema.h"
 
 namespace attnbench {
 namespace {
@@ -45,16 +46,89 @@ std::string Refusal(const std::string& name, const Json& inputs) {
   return "";
 }
 
-TEST(ClaimsComputed, EveryQuantityOfTheLedgerIsThereAndNoOther) {
-  const ClaimsLedger ledger = ReadClaimsLedger(
-      "experiments/claims.json", "results/schema/claims_ledger.schema.json");
-  std::vector<std::string> read;
-  for (const LedgerQuantity& quantity : ledger.QuantitiesOf("exact")) {
-    read.push_back(quantity.name);
-    EXPECT_THAT(ComputedQuantityNames(), Contains(read.back()));
+// The quantities of the ledger that are computed, as `claims` asks for them.
+std::vector<AskedQuantity> OfLedger() {
+  std::vector<AskedQuantity> asked;
+  const Json ledger = ReadJsonFile("experiments/claims.json");
+  for (const Json& claim : ledger["claims"]) {
+    for (const Json& part : claim["parts"]) {
+      const Json& quantity = part["quantity"];
+      if (quantity["kind"] != "computed") continue;
+      asked.push_back(
+          {.place = "ledger.json: " + claim["id"].get<std::string>(),
+           .name = quantity["name"],
+           .inputs = FromJson<OrderedMap<Json>>(
+               quantity.value("inputs", Json::object()), "inputs")});
+    }
   }
+  return asked;
+}
+
+TEST(ClaimsComputed, EveryQuantityOfTheLedgerIsThereAndNoOther) {
+  std::vector<std::string> read;
+  for (const AskedQuantity& one : OfLedger()) read.push_back(one.name);
+  EXPECT_EQ(ReadQuantities(OfLedger()).size(), read.size());
   for (const std::string& name : ComputedQuantityNames()) {
     EXPECT_THAT(read, Contains(name));
+  }
+}
+
+TEST(ClaimsComputed, WrongInputsAreToldWithPlaceQuantityAndMember) {
+  const auto said = [](const std::string& name, const char* key,
+                       const Json& value) -> std::string {
+    for (AskedQuantity asked : OfLedger()) {
+      if (asked.name != name) continue;
+      Json inputs = ToJson(asked.inputs);
+      if (value.is_null()) {
+        inputs.erase(key);
+      } else {
+        inputs[key] = value;
+      }
+      asked.inputs =
+          OrderedMap<Json>(FromJson<OrderedMap<Json>>(inputs, "inputs"));
+      try {
+        ReadQuantities({asked});
+      } catch (const UserError& error) {
+        return error.what();
+      }
+    }
+    return "";
+  };
+  EXPECT_THAT(said("width_one_difference", "draws", "4"),
+              HasSubstr("ledger.json: mocha-w1: width_one_difference.draws: "
+                        "\"4\" is no whole number from 1"));
+  EXPECT_THAT(said("online_difference", "dim", nullptr),
+              HasSubstr("online_difference: has no 'dim'"));
+  EXPECT_THAT(said("decay_linearity", "bias", 0),
+              HasSubstr("unknown key 'bias'; did you mean 'biases'"));
+}
+
+TEST(ClaimsComputed, RowsSayOfWhichQuantityTheyAre) {
+  const AskedQuantity asked{
+      .name = "cumprod_gradient_wrong",
+      .inputs = FromJson<OrderedMap<Json>>(
+          Json{{"cases", {{{"x", {2}}, {"gradient", {1}}}}},
+               {"algorithms", {"division"}}},
+          "inputs")};
+  for (const Computation& compute : ReadQuantities({asked})) {
+    const ComputedRows rows = compute(1);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].name, asked.name);
+    EXPECT_EQ(ToJson(rows[0].inputs), ToJson(asked.inputs));
+  }
+}
+
+TEST(ComputedSchema, TheCommittedFileIsWhatTheProgramMakes) {
+  auto made = nlohmann::json::parse(SchemaTextOf<ComputedResult>());
+  EXPECT_EQ(testing::SchemaOf("computed"), made)
+      << "write it again: attnbench list --schema=computed";
+}
+
+TEST(ComputedSchema, TheContextIsThatOfEveryResult) {
+  for (const char* kind : {"claims", "computed"}) {
+    EXPECT_EQ(testing::SchemaOf(kind)["properties"]["context"],
+              testing::CommonContext())
+        << kind;
   }
 }
 

@@ -115,8 +115,8 @@ Effect EffectOf(const nlohmann::json& row) {
           .run_degrees = row.at("run_degrees").get<double>()};
 }
 
-// The same file holds plots/analysis/intervals.py to the same rule, and
-// tests/plots/analysis/intervals_test.py holds it to SciPy; null is infinite.
+// The same file holds analysis/intervals.py to the same rule, and
+// tests/python/analysis/intervals_test.py holds it to SciPy; null is infinite.
 TEST(Estimate, IsThatOfTheTableThatPlotsReadToo) {
   std::ifstream file("tests/harness/stats/intervals.json");
   const auto cases = nlohmann::json::parse(file);

@@ -6,7 +6,7 @@ import unittest
 from made_up import make_cell, make_document, stop
 from plot_case import PlotTest
 
-from analysis import load
+from attnbench.analysis import load
 from figures import algorithms
 
 LENGTHS = (16, 64, 256)

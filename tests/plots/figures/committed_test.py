@@ -12,7 +12,7 @@ import unittest
 from plot_case import ROOT, PlotTest
 
 import figures
-from analysis import names
+from attnbench.analysis import names
 
 FOLDER = ROOT / "results" / "figures"
 MOST_BYTES = 300_000  # of an SVG

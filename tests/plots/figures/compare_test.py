@@ -5,7 +5,7 @@ import unittest
 
 from plot_case import PlotTest
 
-from analysis import load
+from attnbench.analysis import load
 from figures import compare
 from made_up import make_cell
 

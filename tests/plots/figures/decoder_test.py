@@ -10,7 +10,7 @@ import made_up
 from plot_case import PlotTest
 
 import figures
-from analysis import load, whole_decoders
+from attnbench.analysis import load, whole_decoders
 from figures import britz_table1
 
 RATIOS = {"none": 0.5, "memory": 0.625, "soft": 1.0, "mocha": 0.875}

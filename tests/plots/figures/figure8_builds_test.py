@@ -5,11 +5,11 @@ import unittest
 
 import figures
 from plot_case import ROOT, PlotTest
-from analysis import load
+from attnbench.analysis import load
 from figures import draw, figure8_builds
 from made_up import mad_cells, make_document
 
-STORED = os.path.join(ROOT, "tests", "plots", "analysis", "figure8", "rows.json")
+STORED = os.path.join(ROOT, "tests", "python", "judge", "figure8", "rows.json")
 FIGURE = "mad_figure8_builds"
 
 

@@ -7,7 +7,7 @@ import known_effects
 from made_up import make_cell, make_document, stop
 from plot_case import PlotTest
 
-from analysis import load
+from attnbench.analysis import load
 from figures import latency, memory_share
 
 T, U = 100, 40

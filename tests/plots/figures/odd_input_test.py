@@ -12,7 +12,8 @@ import sys
 import unittest
 from unittest import mock
 
-sys.path.append(os.path.join(os.path.dirname(os.path.dirname(__file__)), "analysis"))
+TESTS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(TESTS, "python", "analysis"))
 
 import algorithms_test
 import compare_test
@@ -41,7 +42,7 @@ from matplotlib.figure import Figure
 from pages import assemble, documents
 from plot_case import ROOT, PlotTest
 
-from analysis import load
+from attnbench.analysis import load
 
 
 def of_monotonic(cell):

@@ -5,7 +5,7 @@ import unittest
 
 import known_effects
 import made_up
-from analysis import load, reads
+from attnbench.analysis import load, reads
 from figures import FIGURES, peers
 
 

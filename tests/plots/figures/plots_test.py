@@ -10,7 +10,7 @@ import numpy
 from plot_case import PlotTest
 import figures
 import known_effects
-from analysis import load, pairing, printed, reads, words
+from attnbench.analysis import load, pairing, printed, reads, words
 from figures import style
 from made_up import (
     decoded,

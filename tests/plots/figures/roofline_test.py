@@ -9,7 +9,7 @@ import made_up
 from made_up import make_cell, make_document, stop
 from plot_case import PlotTest
 
-from analysis import load
+from attnbench.analysis import load
 from figures import roofline
 
 

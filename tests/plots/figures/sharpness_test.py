@@ -5,7 +5,7 @@ import unittest
 
 from plot_case import PlotTest
 
-from analysis import printed
+from attnbench.analysis import printed
 from figures import sharpness
 
 

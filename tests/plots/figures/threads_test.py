@@ -10,7 +10,7 @@ import known_effects
 from made_up import make_cell, make_document, stop
 from plot_case import ROOT, PlotTest
 
-from analysis import load
+from attnbench.analysis import load
 from figures import threads
 
 # What the machine did in each round: a ratio of medians would be another.

@@ -9,7 +9,7 @@ import numpy
 import made_up
 from plot_case import PlotTest
 
-from analysis import load
+from attnbench.analysis import load
 from figures import times
 
 

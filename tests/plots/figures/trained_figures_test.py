@@ -8,7 +8,7 @@ import numpy
 from made_up import make_trained, make_trained_run
 from plot_case import PlotTest
 
-from analysis import load
+from attnbench.analysis import load
 from figures import learning_curves, trained_attention, trained_errors
 
 

@@ -6,7 +6,7 @@ import unittest
 import made_up
 from plot_case import PlotTest
 
-from analysis import load
+from attnbench.analysis import load
 from pages import loss_table
 
 

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from analysis import whole_file
+from attnbench.analysis import whole_file
 from pages import page
 
 

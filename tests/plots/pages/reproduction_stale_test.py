@@ -10,7 +10,7 @@ import unittest
 
 import jsonschema
 import made_up_claims
-from analysis import ROOT
+from attnbench.analysis import ROOT
 from documents import read, validate
 from pages import reproduction
 

@@ -17,7 +17,7 @@ import known_effects
 import made_up_crossover
 from plot_case import ROOT, PlotTest
 
-from analysis import load
+from attnbench.analysis import load
 from pages import claim_words, markdown, reproduction, reproduction_figures
 from pages.not_attempted import FIGURES as FIGURES_OF_PAPERS
 

@@ -5,8 +5,8 @@ exponent of fewer lengths than it says."""
 import unittest
 
 import made_up
-from analysis import load
-from analysis.judge import ledger
+from attnbench.analysis import load
+from attnbench.judge import ledger
 from pages import targets
 from targets_test import CONTEXT, SOFT, TableTest, cells
 

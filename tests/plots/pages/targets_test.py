@@ -17,9 +17,9 @@ import jsonschema
 import pandas
 import known_effects
 import made_up
-from analysis import ROOT, load, measures, settings
-from analysis.judge import claims, ledger
-from analysis.judge.readings import Document
+from attnbench.analysis import ROOT, load, measures, settings
+from attnbench.judge import claims, ledger
+from attnbench.judge.readings import Document
 from documents import validate
 from pages import targets
 

@@ -1,0 +1,174 @@
+// The commands that are in Python (python/attnbench/__main__.py): a row each.
+// Their options stand here, so that help, completion, the man page and what is
+// told of a wrong option are those of every other command.
+#include <string>
+#include <vector>
+
+#include "harness/commands/commands.h"
+#include "harness/system/python.h"
+
+namespace attnbench {
+namespace {
+
+constexpr char kProgram[] = "python/attnbench/__main__.py";
+
+struct PythonOption {
+  const char* names;
+  const char* type;  // of its value; empty: it is a flag
+  const char* help;
+  const char* needs = nullptr;
+  std::vector<const char*> excludes = {};
+  bool is_repeated = false;
+};
+
+struct PythonCommand {
+  const char* name;
+  const char* summary;
+  PythonOption operands;
+  std::vector<PythonOption> options;
+};
+
+const std::vector<PythonCommand>& PythonCommands() {
+  static const std::vector<PythonCommand> commands = {
+      {"claims",
+       "measure what the papers claim, and say of each whether it holds here",
+       {"CLAIM", "ID...",
+        "claims by their ids, e.g. claims mad-linear mocha-w1 (default: all)"},
+       {{"--list", "",
+         "measure nothing: print the claims and where they stand, e.g. claims "
+         "--list"},
+        {"--quick", "",
+         "smaller grids and fewer trials, under a minute, e.g. claims --quick"},
+        {.names = "--json",
+         .type = "",
+         .help = "print the result instead of the table, e.g. claims --quick "
+                 "--json",
+         .excludes = {"--list"}},
+        {.names = "-o,--output",
+         .type = "FILE",
+         .help = "the result (a file, never '-' or a pipe), e.g. -o "
+                 "claims.json",
+         .excludes = {"--list"}},
+        {"--results", "FOLDER",
+         "keep what the verdicts were read from in this folder, a file for "
+         "each measurement, e.g. --results build/claims"},
+        {"--force", "",
+         "replace files that are there, e.g. -o claims.json --force"},
+        {"--resume",
+         "",
+         "go on with the sweeps that an earlier run has left in the folder, "
+         "e.g. --results build/claims --resume",
+         "--results",
+         {"--force"}},
+        {"--builds", "N",
+         "relinks of this program that measure the sweeps in turn, a process "
+         "each, e.g. --builds 20 (see run-sweep)"},
+        {.names = "--eigen",
+         .type = "DIR",
+         .help = "folder with Eigen/Dense, which the program of MAD's authors "
+                 "is built with; may be repeated, e.g. --eigen eigen-3.2.10 "
+                 "--eigen /usr/include/eigen3 (default: the latter)",
+         .is_repeated = true},
+        {"--judge",
+         "",
+         "measure nothing: judge what an earlier run has left in the folder, "
+         "e.g. --results build/claims --judge",
+         "--results",
+         {"--resume", "--builds", "--eigen", "--quick"}},
+        {"--ledger", "FILE",
+         "another ledger than the project's, e.g. --ledger mine.json"}}},
+      {"report",
+       "one page of HTML that shows results: claims, figures, validity, cells",
+       {"results", "RESULT...",
+        "what run-sweep, verify, stability, roofline or claims wrote, e.g. "
+        "report sweep.json verify.json"},
+       {{"--force", "", "replace the output file, e.g. -o report.html --force"},
+        {"-o,--output", "FILE",
+         "the page (a file, never '-' or a pipe), e.g. -o report.html"},
+        {"--title", "TEXT", "its heading, e.g. --title 'After the change'"}}},
+      {"draw",
+       "figures of results, as PNG and SVG",
+       {"results", "RESULT...",
+        "what run-sweep, advise, stability, diagnose, compare --json, decode, "
+        "expect or train wrote, e.g. draw sweep.json"},
+       {{"--figure", "NAME",
+         "only this figure, e.g. --figure mocha_figure3 (default: every figure "
+         "that fits)"},
+        {"-o,--output", "FOLDER",
+         "a folder that is there, e.g. -o figures (default: here)"},
+        {"--list", "",
+         "only list the figures, and what each needs, e.g. draw --list"}}}};
+  return commands;
+}
+
+void AddOption(const PythonOption& said, CLI::App& command) {
+  if (*said.type == '\0') {
+    command.add_flag(said.names, said.help);
+  } else {
+    command.add_option(said.names, said.help)
+        ->type_name(said.type)
+        ->expected(1,
+                   said.is_repeated ? CLI::detail::expected_max_vector_size : 1)
+        ->allow_extra_args(false);
+  }
+}
+
+// "--output" of "-o,--output".
+std::string LongName(const PythonOption& option) {
+  const std::string names = option.names;
+  return names.substr(names.find(',') + 1);
+}
+
+// What was given, as Python takes it.
+std::vector<std::string> Given(const PythonCommand& said,
+                               const CLI::App& command) {
+  std::vector<std::string> words = {said.name};
+  for (const PythonOption& option : said.options) {
+    const std::string name = LongName(option);
+    for (const std::string& value : command.get_option(name)->results()) {
+      words.push_back(*option.type == '\0' ? name : name + "=" + value);
+    }
+  }
+  words.emplace_back("--");
+  for (const std::string& value :
+       command.get_option(said.operands.names)->results()) {
+    words.push_back(value);
+  }
+  return words;
+}
+
+}  // namespace
+
+void AddPythonCommands(CLI::App& app, const std::string& command_line,
+                       Command& run) {
+  for (const PythonCommand& said : PythonCommands()) {
+    CLI::App* const command = app.add_subcommand(said.name, said.summary);
+    command->add_option(said.operands.names, said.operands.help)
+        ->type_name(said.operands.type)
+        ->expected(0, CLI::detail::expected_max_vector_size)
+        ->allow_extra_args();
+    for (const PythonOption& option : said.options) {
+      AddOption(option, *command);
+    }
+    for (const PythonOption& option : said.options) {
+      CLI::Option* const added = command->get_option(LongName(option));
+      if (option.needs != nullptr) {
+        added->needs(command->get_option(option.needs));
+      }
+      for (const char* const other : option.excludes) {
+        added->excludes(command->get_option(other));
+      }
+    }
+    command->footer(
+        "It runs Python: what the variable ATTNBENCH_PYTHON names, else that "
+        "of an active\nenvironment (venv, conda) that has the packages, else "
+        "the system's.");
+    command->callback([&run, &said, command, command_line] {
+      run = [&said, command, command_line]() -> int {
+        BecomePython(said.name, kProgram, Given(said, *command), command_line);
+      };
+    });
+  }
+}
+
+}  // namespace attnbench

@@ -1,0 +1,24 @@
+"""The commands of attnbench that are in Python, as the program runs them:
+
+    python3 -m attnbench claims --list
+"""
+
+import os
+import sys
+
+# With a path of this file its folder comes first, with -m the one that the user is in.
+# PYTHONSAFEPATH leaves out both.
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:] = [os.path.dirname(HERE), *(path for path in sys.path if path not in ("", HERE))]
+
+from attnbench.analysis import ROOT, start
+
+COMMANDS = {
+    "claims": "attnbench.judge.claims", "draw": "figures.draw", "report": "pages.report"}
+
+if __name__ == "__main__":
+    sys.path.insert(1, os.path.join(ROOT, "plots"))
+    name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    if name not in COMMANDS:
+        sys.exit(f"usage: attnbench {{{','.join(COMMANDS)}}} ...")
+    sys.exit(start.run(f"attnbench {name}", COMMANDS[name]))

@@ -1,0 +1,113 @@
+"""Guards against a document that passes though its schema does not allow it: by a quick
+test that is not as strict as jsonschema, or by an item that nobody looks at; and against
+messages that do not say where and what."""
+
+import copy
+import random
+import unittest
+
+from documents import read
+from made_up import make_cell, make_document
+
+from attnbench.analysis import schema
+
+# A result, its schema, and a list in it.
+LISTS = (
+    ("claims/figure3.json", "sweep", "cells"),
+    ("claims/translation.json", "sweep", "cells"),
+    ("claims/stability.json", "stability", "rows"),
+    ("claims/verify.json", "verify", "cases"),
+    ("claims/exact.json", "computed", "quantities"),
+    ("claims.json", "claims", "claims"),
+)
+VALUES = (None, True, False, 0, 1, -1, 0.0, 2.5, 1e30, 2**63, "x", "inf", "ok", "skipped", "decode",
+          "decoder", [], {}, [1], [1, 2], {"a": 1})
+
+
+def places(value):
+    """(owner, key) of all that is in a value."""
+    for key in value if isinstance(value, dict) else range(len(value)):
+        yield value, key
+        if isinstance(value[key], (dict, list)):
+            yield from places(value[key])
+
+
+class SchemaTest(unittest.TestCase):
+    def test_quick_tests_say_what_jsonschema_says(self):
+        rng = random.Random(1)
+        for name, kind, key in LISTS:
+            items = read("results", name)[key]
+            whole = read("results", "schema", f"{kind}.schema.json")
+            wanted = whole["properties"][key]["items"]
+            slow = schema.BASE(whole).evolve(schema=wanted)
+            quick = schema.test_of(wanted, slow)
+            said = []
+            for _ in range(300):
+                item = copy.deepcopy(rng.choice(items))
+                for _ in range(rng.randint(0, 2)):
+                    owner, place = rng.choice(list(places(item)))
+                    if isinstance(owner, dict) and rng.random() < 0.3:
+                        del owner[place]
+                    else:
+                        owner[place] = rng.choice(VALUES)
+                said.append(quick(item))
+                self.assertEqual(said[-1], slow.is_valid(item), (name, item))
+            self.assertEqual(set(said), {True, False}, name)
+
+    def test_each_keyword_is_what_jsonschema_takes_it_for(self):
+        for wanted in ({"enum": [0, "x", None]}, {"const": 1}, {"minItems": 2},
+                       {"maxItems": 1}, {"minimum": 1}, {"maximum": 0},
+                       {"exclusiveMinimum": 0}, {"exclusiveMaximum": 1},
+                       {"type": "integer"}, {"type": ["number", "null"]},
+                       {"pattern": "^o"}, {"not": {"type": "array"}}, {"required": ["a"]},
+                       {"items": {"minimum": 2}}, {"additionalProperties": False},
+                       {"uniqueItems": True}, {"oneOf": [{"minimum": 0}, {"maximum": 0}]}):
+            slow = schema.BASE(wanted)
+            quick = schema.test_of(wanted, slow)
+            for value in (*VALUES, [1, 1]):
+                self.assertEqual(quick(value), slow.is_valid(value), (wanted, value))
+
+    def test_the_place_and_what_must_be_there_are_told(self):
+        for change, *told in (
+            (lambda d, cell: cell.pop("status"), "cells[2]", "status is missing"),
+            (lambda d, cell: cell.update(status="lost"), "cells[2]",
+             "status is 'lost', it must be one of 'ok', 'invalid', 'error', 'timeout', "
+             "'skipped'"),
+            (lambda d, cell: cell.update(more=1), "cells[2]", "unknown member more"),
+            (lambda d, cell: cell.update(chunk_width=0), "cells[2]",
+             "chunk_width is 0, it must be integer from 1 up to 1099511627776"),
+            (lambda d, cell: cell.update(chunk_width="x"), "cells[2]",
+             "chunk_width is 'x', it must be integer from 1 up to 1099511627776 or 'inf' or "
+             "null"),
+            (lambda d, cell: cell.update(operations={}), "cells[2].operations",
+             "energies is missing"),
+            (lambda d, cell: cell.update(median_ns=None), "cells[2]",
+             "median_ns is None, it must be not null"),
+            (lambda d, cell: cell["spread"].pop("draws"), "cells[2].spread",
+             "draws is missing"),
+            (lambda d, cell: cell.update(status="skipped", message="why"), "cells[2]",
+             "samples_ns is [1000.0, 1000.0, 1000.0, 1000.0, 1000.0, 1000.0, ...], it must "
+             "be array of at most 0"),
+            (lambda d, cell: cell["samples_ns"].insert(3, "x"), "cells[2]",
+             "samples_ns[3] is 'x', it must be number from 0"),
+            (lambda d, cell: cell.update(point="1"), "cells[2].point",
+             "'1' does not match '^[0-9a-f]{16}$'"),
+            (lambda d, cell: d["cells"].insert(1, 7), "",
+             "cells[1] is 7, it must be object"),
+            (lambda d, cell: d["context"].update(dirty="no"), "context",
+             "dirty is 'no', it must be boolean or null"),
+        ):
+            document = make_document([make_cell("soft", t, 2) for t in (4, 8, 16)])
+            change(document, document["cells"][2])
+            self.assertEqual(schema.first_error(document, "sweep"), tuple(told))
+
+    def test_of_two_items_that_are_wrong_the_first_is_told(self):
+        document = make_document([make_cell("soft", t, 2) for t in (4, 8, 16)])
+        self.assertIsNone(schema.first_error(document, "sweep"))
+        del document["cells"][1]["spread"]["drift"], document["cells"][2]["spread"]
+        self.assertEqual(schema.first_error(document, "sweep"),
+                         ("cells[1].spread", "drift is missing"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,220 @@
+"""Guards against a verdict on trained models that is not of their errors: runs that do
+not pair, a sign that is the wrong way round, a run that diverged and does not count, one seed
+that passes for many, a mean of ratios that few errors make too large.
+"""
+
+import collections
+import contextlib
+import io
+import json
+import math
+import os
+import tempfile
+import unittest
+
+import numpy
+from documents import ROOT, read, validate
+from made_up import make_trained, make_trained_run
+
+from attnbench.analysis import trained
+from pages import trained_table
+
+
+def side(*alternatives, **more):
+    return {"alternatives": list(alternatives), **more}
+
+
+def quantities(runs, of, to=None, per=(), **more):
+    document = make_trained("stretch", runs)
+    validate(document, "trained")
+    asked = {"of": of, **({"to": to} if to else {}), **more}
+    return trained.quantities(document, asked, per)
+
+
+def value(quantity):
+    return quantity.of_seeds.at().value
+
+
+def stretch():
+    return [
+        make_trained_run("noise0", 1, 2.0, 9.0, noise=0),
+        make_trained_run("noise0", 2, 2.0, 11.0, noise=0),
+        make_trained_run("noise1", 1, 3.0, 4.0, noise=1),
+        make_trained_run("noise1", 2, 3.0, 4.2, noise=1),
+        make_trained_run("noise1", 3, 90.0, 90.0, noise=1),
+        make_trained_run("clipped", 1, 3.0, 6.0, noise=1, alpha="clipped"),
+        make_trained_run("clipped", 2, 3.0, 6.4, noise=1, alpha="clipped"),
+        make_trained_run("mocha", 1, 3.0, 5.0), make_trained_run("matcha", 1, 3.0, 4.0),
+        make_trained_run("soft", 1, 2.0),
+    ]
+
+
+HARD = {"measures": ["threshold"]}
+
+
+class TrainedTest(unittest.TestCase):
+    def test_seeds_pair_and_numbers_are_those_of_the_runs_that_all_sides_have(self):
+        (one,) = quantities(stretch(), side("clipped", **HARD), side("noise1"))
+        self.assertEqual(one.seeds, (6 / 4, 6.4 / 4.2))
+        self.assertAlmostEqual(value(one), 12.4 / 8.2)
+        self.assertEqual(one.places, [5, 6, 2, 3])
+        self.assertEqual(one.labels["seeds"], 2)
+        expected, hard = quantities(
+            stretch(), side("clipped", measures=["expected", "threshold"]), side("noise1"))
+        self.assertEqual(value(expected), 1)
+        self.assertEqual((expected.labels["measure"], value(hard)),
+                         ("expected", value(one)))
+        (lost,) = quantities(stretch(), side("noise1", **HARD),
+                             side("noise1", measure="expected"))
+        for found, wanted in zip(lost.seeds, (4 / 3, 4.2 / 3, 1), strict=True):
+            self.assertAlmostEqual(found, wanted)
+
+    def test_what_is_taken_off_is_taken_off_seed_by_seed(self):
+        gap = side("noise0", less=["clipped"], **HARD)
+        (one,) = quantities(stretch(), gap, side("noise0", less=["noise1"]))
+        for found, wanted in zip(one.seeds, (3 / 5, 4.6 / 6.8), strict=True):
+            self.assertAlmostEqual(found, wanted)
+        self.assertAlmostEqual(value(one), 7.6 / 11.8)
+        (points,) = quantities(stretch(), gap)
+        self.assertAlmostEqual(value(points), (3 + 4.6) / 2)
+
+    def test_a_single_alternative_goes_with_all_of_the_other_side(self):
+        found = quantities(stretch(), side("noise1", **HARD), side("noise0", "clipped"))
+        self.assertEqual([one.labels["to"] for one in found], ["noise0", "clipped"])
+        self.assertAlmostEqual(value(found[1]), 8.2 / 12.4)
+        found = quantities(stretch(), side("noise0", "noise1", **HARD), side("clipped"),
+                           per=["noise"])
+        self.assertEqual([one.labels["noise"] for one in found], [0, 1])
+
+    def test_one_seed_has_a_number_and_gives_no_verdict(self):
+        (one,) = quantities(stretch(), side("matcha", **HARD), side("mocha"))
+        self.assertIn("one seed", one.why)
+        self.assertEqual((value(one), one.of_seeds.at().high), (4 / 5, math.inf))
+
+    def test_a_run_that_diverged_has_all_symbols_wrong(self):
+        runs = stretch()
+        runs[0].update(status="diverged", message="m", result=None)
+        ratio = side("noise0", **HARD), side("noise1")
+        (one,) = quantities(runs, *ratio)
+        self.assertAlmostEqual(value(one), (100 + 11) / (4 + 4.2))
+        self.assertEqual(one.places, [0, 1, 2, 3])
+        self.assertEqual(len(trained.Runs(make_trained("stretch", runs)).finished("noise0")), 1)
+        for run in runs:
+            run.update(status="diverged", message="m", result=None)
+        (one,) = quantities(runs, *ratio)
+        self.assertEqual(value(one), 1)
+        (one,) = quantities(runs, side("noise0", measures=["spread"]))
+        self.assertEqual((one.of_seeds, one.why), (None, "its runs do not have the number"))
+
+    def test_a_ratio_of_few_errors_is_that_of_the_means(self):
+        errors = {"a": (3, 1, 2, 2), "b": (1, 3, 2, 2)}
+        runs = [make_trained_run(name, seed, error) for name in errors
+                for seed, error in enumerate(errors[name], 1)]
+        (one,) = quantities(runs, side("a", measures=["decoded"]), side("b"))
+        self.assertAlmostEqual(value(one), 1)
+        self.assertGreater(numpy.mean(one.seeds), 1.3)
+        # By hand: differences 2, -2, 0, 0 over a mean of 2, and 3.182 of 3 degrees.
+        self.assertAlmostEqual(one.of_seeds.at().high, 1 + 3.182 * math.sqrt(2 / 3 / 4), 3)
+
+    def test_what_is_not_there_gives_no_number_and_says_so(self):
+        for of, to, why in (
+            (side("noise9", **HARD), None, "it has no alternative noise9"),
+            (side("noise0", less=["noise9"], **HARD), None, "it has no alternative noise9"),
+            (side("noise0", **HARD), side("soft"), "its runs do not have the number"),
+            (side("noise0", measures=["spread"]), None, "its runs do not have the number"),
+        ):
+            (one,) = quantities(stretch(), of, to)
+            self.assertEqual((one.of_seeds, one.why), (None, why))
+        runs = [make_trained_run(name, 1, 0.0) for name in "ab"]
+        (one,) = quantities(runs, side("a", measures=["decoded"]), side("b"))
+        self.assertEqual((one.of_seeds, one.why), (None, "the ratio is over 0"))
+
+    def test_steps_that_were_not_enough_count_as_all_of_them(self):
+        runs = [make_trained_run("K32", 1, 1, steps=(200,)),
+                make_trained_run("K1", 1, 1, steps=(100,))]
+        for point in runs[1]["curve"]:
+            point["soft_error"] = 0.5
+        (one,) = quantities(runs, side("K32", measures=["steps_at_least"]), side("K1"))
+        self.assertAlmostEqual(value(one), 200 / 300)
+        (one,) = quantities(runs, side("K1", measures=["steps"]))
+        self.assertEqual(value(one), math.inf)
+
+    def test_deviations_are_compared_by_the_f_distribution(self):
+        runs = [make_trained_run(name, seed, 10 + size * (-1) ** seed)
+                for seed in range(1, 9) for name, size in (("mocha_w2", 2), ("soft", 1))]
+        decoded = {"measures": ["decoded"]}
+        (one,) = quantities(runs, side("mocha_w2", **decoded), side("soft"),
+                            statistic="deviation")
+        span = one.of_seeds.at(0.1)
+        self.assertAlmostEqual(span.value, 2)
+        # From a table: F of 7 and 7 degrees is above 3.787 with probability 0.05.
+        self.assertAlmostEqual(span.low, 2 / math.sqrt(3.787), 3)
+        self.assertAlmostEqual(span.high, 2 * math.sqrt(3.787), 2)
+        runs = [make_trained_run(name, seed, 1) for seed in (1, 2) for name in "ab"]
+        (one,) = quantities(runs, side("a", **decoded), side("b"), statistic="deviation")
+        self.assertEqual((one.of_seeds, one.why), (None, "all of its seeds are alike"))
+
+    def test_contexts_are_found_by_their_names(self):
+        runs = trained.Runs(make_trained("copy", [
+            make_trained_run(name, 1, 1) for name in
+            ("K32_L10", "K4_L10", "K4_L20", "K4_L20_long", "soft_L10")]))
+        self.assertEqual(trained.contexts(runs),
+                         {10: {4: "K4_L10", 32: "K32_L10"}, 20: {4: "K4_L20"}})
+
+    def test_committed_results_are_whole_and_of_the_committed_experiments(self):
+        names = sorted(os.listdir(os.path.join(ROOT, "results", "training")))
+        self.assertIn("stretch.json", names)
+        for name in names:
+            document, experiment = (read(folder, "training", name)
+                                    for folder in ("results", "experiments"))
+            validate(document, "trained")
+            self.assertTrue(document["complete"] and not document["quick"], name)
+            self.assertTrue(document["context"]["valid"], name)
+            wanted = {one["name"]: one.get("seeds", experiment.get("seeds", 1))
+                      for one in experiment["alternatives"]}
+            made = collections.Counter(run["name"] for run in document["runs"])
+            self.assertEqual(made, wanted, name)
+
+    def test_pages_have_the_tables_of_the_committed_results(self):
+        folder = os.path.join(ROOT, "results", "training")
+        with open(os.path.join(ROOT, "docs", "trained.md"), encoding="utf-8") as file:
+            page = file.read()
+        for name in sorted(os.listdir(folder)):
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                self.assertEqual(trained_table.main([os.path.join(folder, name)]), 0)
+            name = name.removesuffix(".json")
+            table = page.split(f"<!-- trained {name} -->\n")[1].split("<!-- /trained")[0]
+            self.assertEqual(table, out.getvalue(), name)
+
+    def test_numbers_of_few_seeds_stand_in_a_table_themselves(self):
+        for values, text in (((0.5,), "0.50"), ((0.5, 0.51), "0.50, 0.51"),
+                             ((0.5, 0.5), "0.50 (all)"), ((0.5, math.inf), "0.50, –"),
+                             ((math.inf,) * 2, "–"), ((0.5,) * 4 + (math.inf,), "–")):
+            self.assertEqual(trained_table._text(numpy.array(values), "spread"), text)
+        # Student's t of four degrees: 2.776 times 0.447 / sqrt(5) = 0.555.
+        self.assertEqual(
+            trained_table._text(numpy.array([0, 0, 0, 0, 1.0]), "spread"), "0.20 [0.00, 0.76]")
+        self.assertEqual(trained_table._text(None, "spread"), "–")
+
+    def test_the_table_has_a_column_for_what_any_alternative_has(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(make_trained("stretch", stretch()), file)
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                self.assertEqual(trained_table.main([path]), 0)
+            self.assertIn("| noise0 | 2 | 2.00 (all) | 9.00, 11.00 | 0.510, 0.520 |",
+                          out.getvalue())
+            self.assertIn("| mocha | 1 | 3.00 | 5.00 |", out.getvalue())
+            self.assertIn("| alternative | seeds | expected, % | threshold, % | discrete | mass |\n",
+                          out.getvalue())
+            self.assertNotIn("inf", out.getvalue())
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("{}")
+            with contextlib.redirect_stderr(io.StringIO()) as error:
+                self.assertEqual(trained_table.main([path]), 2)
+            self.assertIn("r.json", error.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
