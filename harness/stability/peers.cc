@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/stability/errors.h"
 #include "harness/stability/stability.h"
 #include "harness/stats/statistics.h"
 #include "mechanisms/registry.h"

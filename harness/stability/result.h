@@ -59,18 +59,14 @@ struct StabilityLabels {
   }
 };
 
-// The errors of attention and selection.
-struct StabilityRow : StabilityLabels {
-  std::int64_t draws = 1;
-  Figure attention_error = {}, relative_error = {}, mass_error = {},
-         selection_error = {};
-  std::int64_t not_finite = 0;
+struct AttentionErrors {
+  Figure attention_error = {}, relative_error = {}, mass_error = {};
 
   static void Fields(auto& self, auto& visit) {
-    StabilityLabels::Fields(self, visit);
-    visit("draws", self.draws, kAtLeastOne);
     visit("attention_error", self.attention_error,
-          Rule{.description = "largest |attention - exact|", .minimum = 0});
+          Rule{.description = "largest |attention - exact|; null where a "
+                              "number was not finite",
+               .minimum = 0});
     visit("relative_error", self.relative_error,
           Rule{.description = "the same, of each output over its largest exact "
                               "entry",
@@ -79,6 +75,19 @@ struct StabilityRow : StabilityLabels {
           Rule{.description = "largest |sum of attention over the memory - "
                               "exact|, of an output",
                .minimum = 0});
+  }
+};
+
+// The errors of attention and selection.
+struct StabilityRow : StabilityLabels, AttentionErrors {
+  std::int64_t draws = 1;
+  Figure selection_error = {};
+  std::int64_t not_finite = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    StabilityLabels::Fields(self, visit);
+    visit("draws", self.draws, kAtLeastOne);
+    AttentionErrors::Fields(self, visit);
     visit("selection_error", self.selection_error,
           Rule{.description = "largest |alpha - exact|, of mechanisms that "
                               "choose",

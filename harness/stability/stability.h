@@ -47,9 +47,6 @@ std::vector<StabilityLoss> MeasureStabilityLosses(const StabilityPoint& point,
                                                   std::uint64_t seed,
                                                   int draws);
 
-// Rounds `value` to four digits; null if it is not finite.
-Figure StabilityNumber(double value);
-
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_STABILITY_STABILITY_H_
