@@ -193,7 +193,8 @@ struct StabilityGradient : StabilityLabels {
 };
 
 // A reported figure of others, beside ours: the largest error of a draw, or one
-// element of attention.
+// element of attention. Results of older programs have these; today they are in
+// results/published/closed_forms.csv, and a test compares.
 struct StabilityPeer {
   std::string test = {}, preset = {}, quantity = {};
   Figure least = {}, median = {}, largest = {};
@@ -245,7 +246,7 @@ struct StabilityResult {
   std::vector<StabilityLedger> ledger = {};
   std::vector<StabilityLoss> losses = {};
   std::vector<StabilityGradient> gradients = {};
-  std::vector<StabilityPeer> peers = {};
+  std::optional<std::vector<StabilityPeer>> peers = {};
   std::vector<StabilityLimit> limits = {};
 
   static void Fields(auto& self, auto& visit) {
@@ -256,7 +257,7 @@ struct StabilityResult {
     visit("ledger", self.ledger);
     visit("losses", self.losses, Rule{.may_be_absent = true});
     visit("gradients", self.gradients);
-    visit("peers", self.peers);
+    visit("peers", self.peers, Rule{.absent_if_unset = true});
     visit("limits", self.limits);
   }
 };

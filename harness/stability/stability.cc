@@ -39,14 +39,11 @@ struct Draw {
   Expected<double> exact;
 };
 
-StabilityScores DrawOf(const StabilityPoint& point, std::uint64_t seed,
-                       std::uint32_t draw) {
-  return DrawStabilityScores(point, About(point), seed, draw);
-}
-
 Draw MakeDraw(const StabilityPoint& point, const Config& exact,
-              const StabilityScores& scores) {
+              std::uint64_t seed, int draw) {
   ATTN_CHECK_EQ(exact.variant, "exact");
+  const StabilityScores scores = DrawStabilityScores(
+      point, About(point), seed, static_cast<std::uint32_t>(draw));
   return {scores, Evaluate<double>(point.mechanism, exact, scores)};
 }
 
@@ -205,20 +202,11 @@ auto ForEachSubject(const StabilityPoint& point,
   return rows;
 }
 
-std::vector<StabilityRow> RowsOf(const StabilityPoint& point,
-                                 const std::vector<StabilitySubject>& subjects,
-                                 const std::vector<Draw>& draws) {
-  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
-    return MeasureRow<decltype(real)>(point, subject, draws);
-  });
-}
-
 std::vector<Draw> MakeDraws(const StabilityPoint& point, const Config& exact,
                             std::uint64_t seed, int draws) {
   std::vector<Draw> made;
   for (int n = 0; n < draws; ++n) {
-    made.push_back(MakeDraw(
-        point, exact, DrawOf(point, seed, static_cast<std::uint32_t>(n))));
+    made.push_back(MakeDraw(point, exact, seed, n));
   }
   return made;
 }
@@ -228,8 +216,7 @@ template <class Measure>
 auto RowsOfFirstDraw(const StabilityPoint& point, Mode mode, std::uint64_t seed,
                      const Measure& measure) {
   const auto subjects = StabilitySubjects(About(point), mode);
-  const Draw draw =
-      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
+  const Draw draw = MakeDraw(point, subjects.at(0).config, seed, 0);
   return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
     return measure(subject, draw, real);
   });
@@ -240,15 +227,10 @@ auto RowsOfFirstDraw(const StabilityPoint& point, Mode mode, std::uint64_t seed,
 std::vector<StabilityRow> MeasureStabilityRows(const StabilityPoint& point,
                                                std::uint64_t seed, int draws) {
   const auto subjects = StabilitySubjects(About(point), Mode::kExpect);
-  return RowsOf(point, subjects,
-                MakeDraws(point, subjects.at(0).config, seed, draws));
-}
-
-std::vector<StabilityRow> MeasureStabilityScores(
-    const StabilityPoint& point, const StabilityScores& scores) {
-  const auto subjects = StabilitySubjects(About(point), Mode::kExpect);
-  return RowsOf(point, subjects,
-                {MakeDraw(point, subjects.at(0).config, scores)});
+  const auto made = MakeDraws(point, subjects.at(0).config, seed, draws);
+  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
+    return MeasureRow<decltype(real)>(point, subject, made);
+  });
 }
 
 std::vector<StabilityGradient> MeasureStabilityGradients(
