@@ -29,7 +29,6 @@
 #include "harness/sweep/experiment.h"
 #include "harness/system/source_tree.h"
 #include "harness/training/trained_result.h"
-#include "harness/verify/kernel_result.h"
 #include "harness/verify/result.h"
 #include "mechanisms/registry.h"
 
@@ -324,7 +323,6 @@ std::string SchemaText(const std::string& kind) {
       {"sweep", [] { return SweepSchema().dump(2) + "\n"; }},
       {"experiment", [&] { return ExperimentSchemaText(); }},
       {"verify", SchemaTextOf<VerifyResult>},
-      {"kernel_errors", SchemaTextOf<KernelErrorsResult>},
       {"stability", SchemaTextOf<StabilityResult>},
       {"computed", SchemaTextOf<ComputedResult>},
       {"table", SchemaTextOf<CellTable>},
@@ -377,8 +375,8 @@ void AddList(CLI::App& app, Command& run) {
       command
           ->add_option("--schema", formats->schema,
                        "the JSON Schema of results of that kind: sweep, "
-                       "verify, kernel_errors, stability, computed, effects, "
-                       "table, advice, diagnosis; or of experiment files: "
+                       "verify, stability, computed, effects, table, advice, "
+                       "diagnosis; or of experiment files: "
                        "experiment; e.g. list --schema=verify (default sweep)")
           ->type_name("KIND")
           ->expected(0, 1)

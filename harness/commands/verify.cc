@@ -1,6 +1,5 @@
 // attnbench verify: compares training with decoding for every mechanism, and
-// tells it as a table for people and a JSON document for programs. With
-// --kernels it is verify_kernels.cc.
+// tells it as a table for people and a JSON document for programs.
 #include "harness/verify/verify.h"
 
 #include <fmt/format.h>
@@ -26,7 +25,6 @@
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 #include "harness/commands/sweep_options.h"
-#include "harness/commands/verify_kernels.h"
 #include "harness/machine/environment.h"
 #include "harness/sweep/cell.h"
 #include "harness/system/result_file.h"
@@ -50,7 +48,6 @@ struct VerifyArguments {
   std::string level;
   std::string threads;
   std::string output;
-  bool kernels = false;
   bool quick = false;
   bool json = false;
   bool force = false;
@@ -58,37 +55,28 @@ struct VerifyArguments {
 
 void AddOptions(CLI::App& command, VerifyArguments& arguments) {
   command.add_flag("--quick", arguments.quick,
-                   "fewer and smaller cases, or with --kernels shorter "
-                   "searches; well under a minute, e.g. verify --quick");
-  CLI::Option* const kernels = command.add_flag(
-      "--kernels", arguments.kernels,
-      "in place of mechanisms, the largest errors of the SIMD kernels beside "
-      "their bounds, at every level of this CPU, e.g. verify --kernels -o "
-      "kernel_errors.json");
+                   "fewer and smaller cases; well under a minute, e.g. verify "
+                   "--quick");
   const auto add = [&](const char* names, std::string& value, const char* type,
                        const std::string& help) {
-    return command.add_option(names, value, help)->type_name(type);
+    command.add_option(names, value, help)->type_name(type);
   };
   add("--mechanism", arguments.mechanisms, "LIST",
-      "mechanisms to verify, e.g. --mechanism mocha,matcha (default: all)")
-      ->excludes(kernels);
+      "mechanisms to verify, e.g. --mechanism mocha,matcha (default: all)");
   AddMechanismOptions(command,
                       "values of an option of a mechanism (see list), each in "
                       "every case, e.g. --option keys=precomputed,on_demand; "
                       "can be repeated",
-                      "KEY=LIST", arguments.options)
-      ->excludes(kernels);
+                      "KEY=LIST", arguments.options);
   add("--trials", arguments.trials, "N",
       fmt::format("trials of each case that samples, e.g. --trials 1000000 "
                   "(default {}, with --quick {})",
-                  kFullTrials, kQuickTrials))
-      ->excludes(kernels);
+                  kFullTrials, kQuickTrials));
   add("--seed", arguments.seed, "N",
       "of inputs and trials, e.g. --seed 7 (default 1)");
   add("--level", arguments.level, "P",
       "the probability that anything right is called wrong, over all "
-      "comparisons together, e.g. --level 1e-9 (default 1e-6)")
-      ->excludes(kernels);
+      "comparisons together, e.g. --level 1e-9 (default 1e-6)");
   add("-j,--threads", arguments.threads, "N",
       "cases at a time, e.g. -j 2 (default: one a core); results do not "
       "depend on it");
@@ -266,15 +254,6 @@ int VerifyExitCode(const std::vector<CaseReport>& reports) {
 
 int Verify(const VerifyArguments& arguments, const std::string& command_line) {
   const VerifyOptions options = ParseOptions(arguments);
-  if (arguments.kernels) {
-    return VerifyKernels({.seed = options.seed,
-                          .threads = options.threads,
-                          .output = arguments.output,
-                          .quick = arguments.quick,
-                          .json = arguments.json,
-                          .force = arguments.force},
-                         command_line);
-  }
   const std::vector<std::string> mechanisms =
       ParseMechanisms(arguments.mechanisms);
   std::optional<ResultFile> file;

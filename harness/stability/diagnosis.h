@@ -57,11 +57,10 @@ struct DiagnosedGradient {
   }
 };
 
-struct DiagnosedVariant {
+struct DiagnosedVariant : AttentionErrors {
   std::string variant = {};
   std::optional<std::string> preset = {};
   std::int64_t sequences = 0, outputs = 0;
-  Figure attention_error = {}, relative_error = {}, mass_error = {};
   Figure mean_mass_error = {};
   std::optional<DiagnosedPlace> worst = {};
   std::vector<Figure> mass_errors = {};
@@ -79,18 +78,7 @@ struct DiagnosedVariant {
                .minimum = 0});
     visit("outputs", self.outputs,
           Rule{.description = "of each, from the first on", .minimum = 0});
-    visit("attention_error", self.attention_error,
-          Rule{.description = "largest |attention - exact|; null where a "
-                              "number was not finite",
-               .minimum = 0});
-    visit("relative_error", self.relative_error,
-          Rule{.description = "the same, of each output over its largest exact "
-                              "entry",
-               .minimum = 0});
-    visit("mass_error", self.mass_error,
-          Rule{.description = "largest |sum of attention over the memory - "
-                              "exact|, of an output",
-               .minimum = 0});
+    AttentionErrors::Fields(self, visit);
     visit("mean_mass_error", self.mean_mass_error,
           Rule{.description = "the same as a mean over outputs", .minimum = 0});
     visit("worst", self.worst, Rule{.description = "where attention_error is"});
@@ -316,6 +304,9 @@ struct Diagnosis {
           Rule{.description = "of --alpha", .may_be_absent = true});
   }
 };
+
+// The mechanism whose attention is alpha.
+inline constexpr char kScan[] = "monotonic";
 
 struct DiagnosisRequest {
   std::string source = "p_choose";  // or energies: the table of each sequence

@@ -8,7 +8,6 @@
 
 #include "harness/stability/diagnosis.h"
 #include "harness/stability/inputs.h"
-#include "harness/stability/sequence_errors.h"
 
 namespace attnbench {
 namespace {

@@ -20,32 +20,26 @@ struct Expected {
   std::map<std::string, Table<Real>> gradients;  // the key is the score
 };
 
+// Runs Expect of a subject, or Gradient (of `only` some scores, see Gradients)
+// if its config has that mode. Tables are of the shape of the cotangent, or,
+// where there is none, of any score.
 template <class Real>
-Expectation<Real> MakeTables(const StabilityPoint& point, bool selects,
-                             Expected<Real>& out) {
-  const Index U = point.output_length;
-  const Index T = point.memory_length;
-  out.attention = Table<Real>(U, T);
+Expected<Real> Evaluate(const std::string& name_of_mechanism,
+                        const Config& config, const StabilityScores& scores,
+                        std::span<const ScorePlace> only = {}) {
+  const Mechanism<Real>& mechanism = *FindMechanism<Real>(name_of_mechanism);
+  const StabilityInputs<Real> inputs(scores);
+  const auto cotangent = scores.find("cotangent");
+  const Table<float>& like =
+      cotangent == scores.end() ? scores.begin()->second : cotangent->second;
+  Expected<Real> out;
   Expectation<Real> views;
+  out.attention = Table<Real>(like.rows, like.cols);
   views.attention = out.attention.view();
-  if (selects) {
-    out.selection = Table<Real>(U, T);
+  if (ChoosesAtRandom(mechanism.Describe())) {
+    out.selection = out.attention;
     views.selection = out.selection.view();
   }
-  return views;
-}
-
-// Runs Expect of a subject, or Gradient (of `only` some scores, see Gradients)
-// if its config has that mode.
-template <class Real>
-Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
-                        const StabilityScores& scores,
-                        std::span<const ScorePlace> only = {}) {
-  const Mechanism<Real>& mechanism = *FindMechanism<Real>(point.mechanism);
-  const StabilityInputs<Real> inputs(scores);
-  Expected<Real> out;
-  const Expectation<Real> views =
-      MakeTables(point, ChoosesAtRandom(mechanism.Describe()), out);
   if (config.mode == Mode::kExpect) {
     mechanism.Expect(config, inputs.sequence(), views);
     return out;
@@ -58,9 +52,9 @@ Expected<Real> Evaluate(const StabilityPoint& point, const Config& config,
     gradient = Table<Real>(score.rows, score.cols);
     gradients.scores.Set(name, gradient.view());
   }
-  Cotangent<Real> cotangent;
-  cotangent.attention = inputs.cotangent();
-  mechanism.Gradient(config, inputs.sequence(), cotangent, views, gradients);
+  Cotangent<Real> of_attention;
+  of_attention.attention = inputs.cotangent();
+  mechanism.Gradient(config, inputs.sequence(), of_attention, views, gradients);
   return out;
 }
 

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include "harness/stability/errors.h"
 #include "harness/stability/evaluate.h"
-#include "harness/stability/sequence_errors.h"
 #include "mechanisms/common/parallel.h"
 
 namespace attnbench {
@@ -34,7 +34,7 @@ double Away(std::span<const double> a, std::span<const Real> b) {
 
 // What one sequence, or several, tell.
 struct Seen {
-  Found found = {};
+  SequenceErrors errors = {};
   double mass = 0, from_exact = 0;
   std::vector<double> from_forms = {};
   double off = 0, lost_mass = 0;
@@ -60,7 +60,7 @@ struct Seen {
   }
 
   void Add(const Seen& other) {
-    found.Add(other.found);
+    errors.AddSequence(other.errors);
     mass += other.mass;
     from_exact += other.from_exact;
     from_forms.resize(other.from_forms.size());
@@ -72,17 +72,14 @@ struct Seen {
       off = other.off;
       off_at = other.off_at;
     }
-    if (other.first_wrong &&
-        (!first_wrong || other.first_wrong->output < first_wrong->output)) {
-      first_wrong = other.first_wrong;
-    }
+    KeepFirst(other.first_wrong, first_wrong);
   }
 };
 
 template <class Real>
-double FromForm(const StabilityPoint& point, const Config& config,
-                const StabilityScores& scores, const Table<double>& given) {
-  const Table<Real> made = Evaluate<Real>(point, config, scores).attention;
+double FromForm(const Config& config, const StabilityScores& scores,
+                const Table<double>& given) {
+  const Table<Real> made = Evaluate<Real>(kScan, config, scores).attention;
   double sum = 0;
   for (Index i = 0; i < made.rows; ++i) {
     sum += Away(given.view().Row(i), made.view().Row(i));
@@ -102,23 +99,20 @@ DiagnosedAlpha DiagnoseAlpha(const DiagnosisRequest& request) {
   });
   std::vector<Seen> seen(request.sequences.size());
   ParallelFor(std::ssize(seen), omp_get_max_threads(), [&](Index n) {
-    const StabilityScores& all = request.sequences[Size(n)];
-    const StabilityScores scores =
-        FirstOutputs(all, about, RowsOf(all, request.source));
-    const StabilityPoint point = PointOf(kScan, scores, request.source);
+    const StabilityScores scores = ScoresOf(about, request.sequences[Size(n)]);
     const Table<double> exact =
-        Evaluate<double>(point, exact_config, scores).attention;
+        Evaluate<double>(kScan, exact_config, scores).attention;
     const Table<double>& given = request.alpha[Size(n)];
     Seen& one = seen[Size(n)];
-    one.found = CompareSequence(exact, given, request.tolerance, n);
+    one.errors = CompareSequence(exact, given, request.tolerance, n);
     for (Index i = 0; i < given.rows; ++i) {
       one.AddRow(exact.view().Row(i), given.view().Row(i),
                  request.mass_tolerance, {.sequence = n + 1, .output = i + 1});
     }
     for (const StabilitySubject& form : forms) {
       one.from_forms.push_back(
-          request.in_f64 ? FromForm<double>(point, form.config, scores, given)
-                         : FromForm<float>(point, form.config, scores, given));
+          request.in_f64 ? FromForm<double>(form.config, scores, given)
+                         : FromForm<float>(form.config, scores, given));
     }
   });
   Seen all;
@@ -133,7 +127,7 @@ DiagnosedAlpha DiagnoseAlpha(const DiagnosisRequest& request) {
                       .difference = all.from_exact / mass};
   made.errors.variant = "given";
   made.errors.sequences = std::ssize(seen);
-  WriteErrors(all.found, made.errors);
+  all.errors.Write(made.errors);
   made.is_exact = made.difference <= kRounding;
   if (made.is_exact) return made;
   const double nearest = *std::ranges::min_element(all.from_forms) / mass;

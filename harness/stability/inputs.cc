@@ -244,6 +244,18 @@ bool IsMeasured(const StabilityPoint& point, const StabilitySubject& subject) {
   return true;
 }
 
+StabilityScores ScoresOf(const Description& about,
+                         const StabilityScores& scores, Index outputs) {
+  StabilityScores first;
+  for (const auto& [name, table] : scores) {
+    if (!TakesScore(about, name)) continue;
+    Table<float>& part = first[name];
+    part = Table<float>(std::min(outputs, table.rows), table.cols);
+    std::copy_n(table.values.begin(), part.values.size(), part.values.begin());
+  }
+  return first;
+}
+
 template class StabilityInputs<float>;
 template class StabilityInputs<double>;
 

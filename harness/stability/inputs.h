@@ -13,6 +13,7 @@
 #define ATTNBENCH_HARNESS_STABILITY_INPUTS_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -91,6 +92,12 @@ bool IsMeasured(const StabilityPoint& point, const StabilitySubject& subject);
 
 // Whether `score` is among those that it can start from.
 bool TakesScore(const Description& about, const std::string& score);
+
+// The tables that the mechanism takes, of all outputs or of the first.
+inline constexpr Index kAllOutputs = std::numeric_limits<Index>::max();
+StabilityScores ScoresOf(const Description& about,
+                         const StabilityScores& scores,
+                         Index outputs = kAllOutputs);
 
 }  // namespace attnbench
 

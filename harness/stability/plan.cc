@@ -8,7 +8,6 @@
 #include <numeric>
 #include <string>
 
-#include "harness/stability/peers.h"
 #include "harness/stability/stability.h"
 #include "mechanisms/common/parallel.h"
 #include "mechanisms/registry.h"
@@ -194,7 +193,6 @@ StabilityResult MeasureStability(const StabilityRequest& request) {
     Append(part.losses, result.losses);
     Append(part.gradients, result.gradients);
   }
-  result.peers = MeasurePeers(request.seed, request.quick ? 5 : 25);
   result.limits = StabilityLimits();
   return result;
 }

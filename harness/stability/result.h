@@ -59,18 +59,14 @@ struct StabilityLabels {
   }
 };
 
-// The errors of attention and selection.
-struct StabilityRow : StabilityLabels {
-  std::int64_t draws = 1;
-  Figure attention_error = {}, relative_error = {}, mass_error = {},
-         selection_error = {};
-  std::int64_t not_finite = 0;
+struct AttentionErrors {
+  Figure attention_error = {}, relative_error = {}, mass_error = {};
 
   static void Fields(auto& self, auto& visit) {
-    StabilityLabels::Fields(self, visit);
-    visit("draws", self.draws, kAtLeastOne);
     visit("attention_error", self.attention_error,
-          Rule{.description = "largest |attention - exact|", .minimum = 0});
+          Rule{.description = "largest |attention - exact|; null where a "
+                              "number was not finite",
+               .minimum = 0});
     visit("relative_error", self.relative_error,
           Rule{.description = "the same, of each output over its largest exact "
                               "entry",
@@ -79,6 +75,19 @@ struct StabilityRow : StabilityLabels {
           Rule{.description = "largest |sum of attention over the memory - "
                               "exact|, of an output",
                .minimum = 0});
+  }
+};
+
+// The errors of attention and selection.
+struct StabilityRow : StabilityLabels, AttentionErrors {
+  std::int64_t draws = 1;
+  Figure selection_error = {};
+  std::int64_t not_finite = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    StabilityLabels::Fields(self, visit);
+    visit("draws", self.draws, kAtLeastOne);
+    AttentionErrors::Fields(self, visit);
     visit("selection_error", self.selection_error,
           Rule{.description = "largest |alpha - exact|, of mechanisms that "
                               "choose",
@@ -184,7 +193,8 @@ struct StabilityGradient : StabilityLabels {
 };
 
 // A reported figure of others, beside ours: the largest error of a draw, or one
-// element of attention.
+// element of attention. Results of older programs have these; today they are in
+// results/published/closed_forms.csv, and a test compares.
 struct StabilityPeer {
   std::string test = {}, preset = {}, quantity = {};
   Figure least = {}, median = {}, largest = {};
@@ -236,7 +246,7 @@ struct StabilityResult {
   std::vector<StabilityLedger> ledger = {};
   std::vector<StabilityLoss> losses = {};
   std::vector<StabilityGradient> gradients = {};
-  std::vector<StabilityPeer> peers = {};
+  std::optional<std::vector<StabilityPeer>> peers = {};
   std::vector<StabilityLimit> limits = {};
 
   static void Fields(auto& self, auto& visit) {
@@ -247,7 +257,7 @@ struct StabilityResult {
     visit("ledger", self.ledger);
     visit("losses", self.losses, Rule{.may_be_absent = true});
     visit("gradients", self.gradients);
-    visit("peers", self.peers);
+    visit("peers", self.peers, Rule{.absent_if_unset = true});
     visit("limits", self.limits);
   }
 };

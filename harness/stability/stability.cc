@@ -1,65 +1,16 @@
 #include "harness/stability/stability.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <numeric>
 #include <string>
 
+#include "harness/stability/errors.h"
 #include "harness/stability/evaluate.h"
-#include "harness/stability/row_difference.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
-
-// The largest difference of two tables, and the count of elements that are not
-// finite.
-class Difference {
- public:
-  template <class Real>
-  void Add(const Table<double>& exact, const Table<Real>& found) {
-    for (Index i = 0; i < exact.rows; ++i) {
-      AddRow(exact.view().Row(i), found.view().Row(i));
-    }
-  }
-
-  template <class Real>
-  void AddRow(std::span<const double> exact, std::span<const Real> found) {
-    const RowDifference row = CompareRows<Real>(exact, found);
-    not_finite_ += row.not_finite;
-    largest_ = std::max(largest_, row.largest);
-    error_ = std::max(error_, row.error);
-    mass_ = std::max(mass_, std::fabs(row.missing));
-    lost_ = std::max(lost_, row.missing);
-    relative_ = std::max(relative_, row.relative().value_or(0));
-  }
-
-  // The largest error; null once anything was not finite.
-  Figure error() const { return OrNull(error_); }
-  // The largest error of a row relative to its largest exact number.
-  Figure relative() const { return OrNull(relative_); }
-  // The largest error of the sum of a row.
-  Figure mass() const { return OrNull(mass_); }
-  // The most by which the sum of a row falls short; 0 if none does.
-  Figure lost() const { return OrNull(lost_); }
-  Figure largest() const { return OrNull(largest_); }
-  std::int64_t not_finite() const { return not_finite_; }
-
- private:
-  Figure OrNull(double value) const {
-    return not_finite_ > 0 ? std::nullopt : StabilityNumber(value);
-  }
-
-  double error_ = 0;
-  double relative_ = 0;
-  double mass_ = 0;
-  double lost_ = 0;
-  double largest_ = 0;
-  std::int64_t not_finite_ = 0;
-};
 
 template <class Real>
 StabilityLabels Labels(const StabilityPoint& point,
@@ -88,60 +39,52 @@ struct Draw {
   Expected<double> exact;
 };
 
-StabilityScores DrawOf(const StabilityPoint& point, std::uint64_t seed,
-                       std::uint32_t draw) {
-  return DrawStabilityScores(point, About(point), seed, draw);
-}
-
 Draw MakeDraw(const StabilityPoint& point, const Config& exact,
-              const StabilityScores& scores) {
+              std::uint64_t seed, int draw) {
   ATTN_CHECK_EQ(exact.variant, "exact");
-  return {scores, Evaluate<double>(point, exact, scores)};
+  const StabilityScores scores = DrawStabilityScores(
+      point, About(point), seed, static_cast<std::uint32_t>(draw));
+  return {scores, Evaluate<double>(point.mechanism, exact, scores)};
 }
 
 template <class Real>
 StabilityRow MeasureRow(const StabilityPoint& point,
                         const StabilitySubject& subject,
                         const std::vector<Draw>& draws) {
-  Difference attention;
-  Difference selection;
+  Errors attention, selection;
   bool selects = false;
   for (const Draw& draw : draws) {
-    const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+    const auto found =
+        Evaluate<Real>(point.mechanism, subject.config, draw.scores);
     attention.Add(draw.exact.attention, found.attention);
     selection.Add(draw.exact.selection, found.selection);
     selects = found.selection.rows > 0;
   }
-  return {Labels<Real>(point, subject),
+  return {Labels<Real>(point, subject), attention.OfAttention(),
           std::ssize(draws),
-          attention.error(),
-          attention.relative(),
-          attention.mass(),
-          selects ? selection.error() : std::nullopt,
-          attention.not_finite() + selection.not_finite()};
+          selects ? selection.Shown(selection.error) : std::nullopt,
+          attention.not_finite + selection.not_finite};
 }
 
 template <class Real>
 StabilityGradient MeasureGradient(const StabilityPoint& point,
                                   const StabilitySubject& subject,
                                   const Draw& draw) {
-  const auto found = Evaluate<Real>(point, subject.config, draw.scores);
-  Difference all;
-  double largest_exact = 0;
+  const auto found =
+      Evaluate<Real>(point.mechanism, subject.config, draw.scores);
+  Errors all;
   for (const auto& [name, exact] : draw.exact.gradients) {
     all.Add(exact, found.gradients.at(name));
-    for (const double value : exact.values) {
-      largest_exact = std::max(largest_exact, std::fabs(value));
-    }
   }
-  const Figure error = all.error();
+  const Figure error = all.Shown(all.error);
   return {Labels<Real>(point, subject),
           error,
-          error && largest_exact > 0 ? StabilityNumber(*error / largest_exact)
-                                     : std::nullopt,
-          all.largest(),
-          StabilityNumber(largest_exact).value(),
-          all.not_finite()};
+          error && all.largest_exact > 0
+              ? StabilityNumber(*error / all.largest_exact)
+              : std::nullopt,
+          all.Shown(all.largest),
+          StabilityNumber(all.largest_exact).value(),
+          all.not_finite};
 }
 
 // Rounds a mass to twelve places: enough for adding up the ledger, and short.
@@ -172,7 +115,8 @@ template <class Real>
 StabilityLedger MeasureLedger(const StabilityPoint& point,
                               const StabilitySubject& subject,
                               const Draw& draw) {
-  const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+  const auto found =
+      Evaluate<Real>(point.mechanism, subject.config, draw.scores);
   const StabilityInputs<double> inputs(draw.scores);
   const MatrixView<const double> p = inputs.View("p_choose");
   StabilityLedger row = {Labels<Real>(point, subject)};
@@ -216,28 +160,30 @@ template <class Real>
 std::vector<StabilityLoss> MeasureLosses(const StabilityPoint& point,
                                          const StabilitySubject& subject,
                                          const std::vector<Draw>& draws) {
-  std::vector<Difference> of_length(LossLengths().size());
+  std::vector<Errors> of_length(LossLengths().size());
   Index first = point.memory_length + 1;
   for (const Draw& draw : draws) {
-    const auto found = Evaluate<Real>(point, subject.config, draw.scores);
+    const auto found =
+        Evaluate<Real>(point.mechanism, subject.config, draw.scores);
     for (Index i = 0; i < point.output_length; ++i) {
       const std::span<const double> exact = draw.exact.selection.view().Row(i);
       const std::span<const Real> row = found.selection.view().Row(i);
       first = std::min(first, FirstLoss(exact, row, first));
       for (std::size_t n = 0; n < of_length.size(); ++n) {
         const std::size_t T = Size(LossLengths()[n]);
-        of_length[n].AddRow(exact.first(T), row.first(T));
+        of_length[n].Add(CompareRows<Real>(exact.first(T), row.first(T)));
       }
     }
   }
   std::vector<StabilityLoss> losses;
   for (std::size_t n = 0; n < of_length.size(); ++n) {
+    const Errors& errors = of_length[n];
     StabilityLoss& loss = losses.emplace_back(
         StabilityLoss{Labels<Real>(point, subject), std::ssize(draws),
-                      of_length[n].lost(), of_length[n].error()});
+                      errors.Shown(errors.lost), errors.Shown(errors.error)});
     loss.memory_length = LossLengths()[n];
     if (first <= loss.memory_length) loss.first_length = first;
-    loss.not_finite = of_length[n].not_finite();
+    loss.not_finite = errors.not_finite;
   }
   return losses;
 }
@@ -256,20 +202,11 @@ auto ForEachSubject(const StabilityPoint& point,
   return rows;
 }
 
-std::vector<StabilityRow> RowsOf(const StabilityPoint& point,
-                                 const std::vector<StabilitySubject>& subjects,
-                                 const std::vector<Draw>& draws) {
-  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
-    return MeasureRow<decltype(real)>(point, subject, draws);
-  });
-}
-
 std::vector<Draw> MakeDraws(const StabilityPoint& point, const Config& exact,
                             std::uint64_t seed, int draws) {
   std::vector<Draw> made;
   for (int n = 0; n < draws; ++n) {
-    made.push_back(MakeDraw(
-        point, exact, DrawOf(point, seed, static_cast<std::uint32_t>(n))));
+    made.push_back(MakeDraw(point, exact, seed, n));
   }
   return made;
 }
@@ -279,8 +216,7 @@ template <class Measure>
 auto RowsOfFirstDraw(const StabilityPoint& point, Mode mode, std::uint64_t seed,
                      const Measure& measure) {
   const auto subjects = StabilitySubjects(About(point), mode);
-  const Draw draw =
-      MakeDraw(point, subjects.at(0).config, DrawOf(point, seed, 0));
+  const Draw draw = MakeDraw(point, subjects.at(0).config, seed, 0);
   return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
     return measure(subject, draw, real);
   });
@@ -288,24 +224,13 @@ auto RowsOfFirstDraw(const StabilityPoint& point, Mode mode, std::uint64_t seed,
 
 }  // namespace
 
-Figure StabilityNumber(double value) {
-  if (!std::isfinite(value)) return std::nullopt;
-  // std::stod would throw for numbers below the normal ones.
-  return std::strtod(fmt::format("{:.3e}", value).c_str(), nullptr);
-}
-
 std::vector<StabilityRow> MeasureStabilityRows(const StabilityPoint& point,
                                                std::uint64_t seed, int draws) {
   const auto subjects = StabilitySubjects(About(point), Mode::kExpect);
-  return RowsOf(point, subjects,
-                MakeDraws(point, subjects.at(0).config, seed, draws));
-}
-
-std::vector<StabilityRow> MeasureStabilityScores(
-    const StabilityPoint& point, const StabilityScores& scores) {
-  const auto subjects = StabilitySubjects(About(point), Mode::kExpect);
-  return RowsOf(point, subjects,
-                {MakeDraw(point, subjects.at(0).config, scores)});
+  const auto made = MakeDraws(point, subjects.at(0).config, seed, draws);
+  return ForEachSubject(point, subjects, [&](const auto& subject, auto real) {
+    return MeasureRow<decltype(real)>(point, subject, made);
+  });
 }
 
 std::vector<StabilityGradient> MeasureStabilityGradients(

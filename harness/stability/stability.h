@@ -33,9 +33,6 @@ StabilityResult MeasureStability(const StabilityRequest& request);
 // the largest over `draws` draws, rounded to four digits.
 std::vector<StabilityRow> MeasureStabilityRows(const StabilityPoint& point,
                                                std::uint64_t seed, int draws);
-// Measures errors for scores that are already there.
-std::vector<StabilityRow> MeasureStabilityScores(const StabilityPoint& point,
-                                                 const StabilityScores& scores);
 std::vector<StabilityGradient> MeasureStabilityGradients(
     const StabilityPoint& point, std::uint64_t seed);
 // The ledger is for mechanisms that choose: draw 0, end policy `absorb`.
@@ -46,9 +43,6 @@ std::vector<StabilityLedger> MeasureStabilityLedger(const StabilityPoint& point,
 std::vector<StabilityLoss> MeasureStabilityLosses(const StabilityPoint& point,
                                                   std::uint64_t seed,
                                                   int draws);
-
-// Rounds `value` to four digits; null if it is not finite.
-Figure StabilityNumber(double value);
 
 }  // namespace attnbench
 

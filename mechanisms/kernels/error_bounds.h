@@ -1,5 +1,5 @@
-// The largest errors that kernels.h promises, as numbers: tests and `attnbench
-// verify --kernels` take them from here. They count roundings one by one and
+// The largest errors that kernels.h promises, as numbers: tests and the program
+// kernel_errors take them from here. They count roundings one by one and
 // hold for any input, except those that say that they were measured. N is
 // Kernels::lanes; in units of u = half the machine epsilon of Real, unless the
 // name ends in Ulp or the comment names another unit.
@@ -108,7 +108,7 @@ inline double ReciprocalColumnError(std::int64_t rows) {
 
 // Measured, as shares of the sums of magnitudes of cauchy_sums and, of squares,
 // cauchy_moments: at least twice the worst that searches found, longer ones
-// than those of results/kernel_errors.json. The expansions leave out up to
+// than those of results/kernel_errors.txt. The expansions leave out up to
 // 3.1e-7 in f32 and 4.5e-14 in f64, where numbers lie at the ends of octaves,
 // and sums of up to 64 terms a lane are in Real.
 template <class Real>

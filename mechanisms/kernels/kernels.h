@@ -27,8 +27,8 @@ using Carry = std::conditional_t<std::is_same_v<Real, float>, double, Real>;
 // Sizes and strides are in elements. Largest errors are against exact
 // arithmetic, u being half the machine epsilon and N the lanes; those with
 // names are in error_bounds.h, which counts the roundings. Beyond them an
-// operation may add half the least number where it underflows. `attnbench
-// verify --kernels` measures them (docs/verification.md).
+// operation may add half the least number where it underflows. The program
+// kernel_errors measures them (docs/verification.md).
 //
 // A kernel takes any finite numbers, denormal ones too, unless it says which;
 // of others it makes numbers that mean nothing, and says nothing. Sums and
@@ -66,7 +66,7 @@ struct Kernels {
   // Makes the energies of additive_rows from exp(2 query) and exp(2 key), by
   // tanh(a + b) = 1 - 2 / (1 + exp(2a) exp(2b)). With those of exp_twice the
   // error is at most FactoredRowsError(dim, N) u sum |v[k]|; ordinary inputs
-  // stay far below it (results/kernel_errors.json). a and b are at most
+  // stay far below it (results/kernel_errors.txt). a and b are at most
   // kMostQuery and kMostKey, and |v| kMostV; beyond kMostQuery it is enough to
   // clamp a.
   void (*factored_additive_rows)(const Real* exp_query, const Real* exp_keys,

@@ -9,7 +9,6 @@ from attnbench.analysis import command, load
 KINDS = (
     "sweep",
     "verify",
-    "kernel_errors",
     "stability",
     "roofline",
     "claims",

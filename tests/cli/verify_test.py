@@ -5,7 +5,6 @@ exit code or without naming what, that depends on threads, and against wrong
 options that are taken."""
 
 import os
-import re
 import subprocess
 import tempfile
 import unittest
@@ -135,7 +134,6 @@ class Verify(unittest.TestCase):
                 (("--option", "max_length=-1"), "option max_length: '-1' is not"),
                 (("--option", "preset=mad2017"), "--option preset: is of variant parallel"),
                 (("--option", "sample=false"), "option sample: is false, and trials need true"),
-                (("--kernels", "--option", "keys=on_demand"), "excludes --"),
                 (("--trials", ""), "--trials: an empty value"),
                 (("-o", "/absent/v.json"), "/absent/v.json"),
                 (("--shard", "0/2"), "unknown option '--shard'"), (("extra",), "extra")):
@@ -143,48 +141,6 @@ class Verify(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
             self.assertIn(naming, result.stderr)
-
-    def test_kernels_keep_their_bounds(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "k.json")
-            result = run("--kernels", "--quick", "--seed", 5, "-o", path)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            with open(path, encoding="utf-8") as file:
-                document = strict(file.read())
-        validate(document, "kernel_errors")
-        self.assertEqual((document["kind"], document["verdict"], document["quick"]),
-                         ("kernel_errors", "passed", True))
-        self.assertEqual(document["context"]["seed"], 5)
-        rows = document["rows"]
-        values = {key: {row[key] for row in rows} for key in
-                  ("kernel", "precision", "level", "family")}
-        # Every result of every kernel in each precision, level and family.
-        self.assertEqual(values["precision"], {"f32", "f64"})
-        self.assertEqual(values["family"],
-                         {"random", "cancelling", "saturated", "adversarial"})
-        self.assertIn(document["context"]["simd"], values["level"])
-        self.assertEqual(len(values["kernel"]), 17)
-        results = {(row["kernel"], row["what"]) for row in rows}
-        self.assertEqual(len(rows), len(results) * 2 * len(values["level"]) * 4)
-        for row in rows:
-            self.assertLessEqual(row["error"], row["bound"], row)
-        for kernel, what in results:
-            self.assertRegex(result.stdout, f"(?m)^{kernel} +{re.escape(what)} .* passed ")
-        self.assertIn("all within their bounds", result.stdout)
-
-    def test_one_level_of_kernels_is_measured_where_one_is_forced(self):
-        done = subprocess.run([ATTNBENCH, "verify", "--kernels", "--quick", "--json"],
-                              capture_output=True, text=True, check=True,
-                              env={**os.environ, "ATTNBENCH_SIMD": "SCALAR"})
-        self.assertEqual({row["level"] for row in strict(done.stdout)["rows"]}, {"SCALAR"})
-
-    def test_options_of_mechanisms_mean_nothing_to_kernels(self):
-        for option in (("--mechanism", "soft"), ("--trials", 500), ("--level", 0.1)):
-            result = run("--kernels", "--quick", *option)
-            self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
-            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-            for name in (option[0], "--kernels"):
-                self.assertIn(name, result.stderr)
 
 
 if __name__ == "__main__":

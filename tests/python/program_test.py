@@ -174,7 +174,6 @@ class Kinds(ProgramTest):
             "claims": committed("claims"),
             "computed": committed("claims/exact"),
             "effects": committed("effects"),
-            "kernel_errors": committed("kernel_errors"),
             "published": committed("published/mocha"),
             "python_loop": committed("python_loop"),
             "replacement": committed("replacement"),

@@ -23,7 +23,6 @@ OF_KIND = {
     "computed": "claims/exact.json",
     "effects": "effects.json",
     "expect": "expect_matcha.json",
-    "kernel_errors": "kernel_errors.json",
     "published": "published/mad.json",
     "stability": "claims/stability.json",
     "sweep": "claims/translation.json",

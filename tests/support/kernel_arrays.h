@@ -6,17 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <set>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "mechanisms/common/array.h"
+#include "mechanisms/kernels/errors/guarded_array.h"
+#include "mechanisms/kernels/errors/subjects.h"
 #include "mechanisms/kernels/scalar_kernels.h"
 
 namespace attnbench::testing {
@@ -44,39 +44,6 @@ double LanesAt(const std::string& level) {
   return static_cast<double>(KernelsAt<Real>(level).lanes);
 }
 
-// An array that starts one element off a cache line, with a guard on either
-// side: NaN around inputs turns a read past the end into a NaN, and a number
-// around outputs shows a write past it.
-template <class Real>
-class GuardedArray {
- public:
-  GuardedArray(Index size, Real guard)
-      : guard_(guard), size_(size), all_(Size(size + 2 * kGuard), guard) {}
-  Real* data() { return all_.data() + kGuard; }
-  const Real* data() const { return all_.data() + kGuard; }
-  Real& operator[](Index n) { return data()[n]; }
-  Real operator[](Index n) const { return data()[n]; }
-  Index size() const { return size_; }
-  bool GuardsIntact() const {
-    for (Index n = 0; n < kGuard; ++n) {
-      if (Differs(all_[Size(n)]) || Differs(data()[size_ + n])) return false;
-    }
-    return true;
-  }
-
- private:
-  static constexpr Index kGuard = 17;  // a cache line of f32, and one more
-  // This compares bits, as the guard may be NaN.
-  bool Differs(Real value) const {
-    using Bits =
-        std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
-    return std::bit_cast<Bits>(value) != std::bit_cast<Bits>(guard_);
-  }
-  Real guard_;
-  Index size_;
-  Buffer<Real> all_;
-};
-
 template <class Real>
 constexpr Real kNaN = std::numeric_limits<Real>::quiet_NaN();
 inline constexpr int kOutputGuard = 12345;
@@ -97,6 +64,7 @@ struct PaddedRows {
     for (Index j = 0; j < count; ++j) Fill(generator, dim, range, Row(j));
   }
   Real* Row(Index j) { return values.data() + j * stride; }
+  const Real* Row(Index j) const { return values.data() + j * stride; }
   Index stride;
   GuardedArray<Real> values;
 };
@@ -163,6 +131,32 @@ void ExpectRelative(const GuardedArray<Real>& values,
     if (!(error <= tolerance)) {
       FAIL() << "element " << n << ": " << values[n] << " instead of "
              << exact[Size(n)];
+    }
+  }
+}
+
+// The arrays that a kernel reads, in the order of its subject.
+template <class Real>
+using KernelInput = kernel_errors::Arrays<Real>;
+template <class Real>
+std::vector<Real> Numbers(const GuardedArray<Real>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+// Expects a kernel to keep its bounds for this input, at every level.
+template <class Real>
+void ExpectWithinBounds(const std::string& kernel,
+                        const KernelInput<Real>& in) {
+  using Subject = kernel_errors::Subject<Real>;
+  static const std::vector<Subject> subjects =
+      kernel_errors::AllSubjects<Real>();
+  const auto subject = std::ranges::find(subjects, kernel, &Subject::kernel);
+  ASSERT_NE(subject, subjects.end()) << kernel;
+  for (const std::string& level : SimdLevels()) {
+    const auto errors = subject->measure(KernelsAt<Real>(level), in);
+    for (std::size_t r = 0; r < errors.size(); ++r) {
+      EXPECT_LE(errors[r].error, errors[r].bound)
+          << subject->results[r].what << " of " << kernel << " at " << level;
     }
   }
 }
