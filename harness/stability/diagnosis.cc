@@ -198,7 +198,7 @@ class Diagnosing {
         most == kWhole ? request_.sequences : sample;
     std::vector<Index> outputs;  // of the first sequence, or kWhole
     for (StabilitySubject& subject : subjects) {
-      subject.config.chunk_width = request_.chunk_width;
+      subject.config.options["chunk_width"] = request_.chunk_width;
       outputs.push_back(most != kWhole && subject.variant == "exact"
                             ? kWhole
                             : SampledOutputs(sequences, mechanism, subject));

@@ -150,7 +150,8 @@ const Description& About() {
                    published::VariantO0()},
       .options = {KeysOption()},
       .scores = {{kEnergiesInput}},
-      .online = false};
+      .online = false,
+      .beam = true};
   return about;
 }
 

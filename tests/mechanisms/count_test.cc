@@ -55,7 +55,7 @@ TEST(CountTest, MonotonicUnderDot) {
 
 TEST(CountTest, MochaAddsTheChunkUnderDot) {
   Config config = ConfigFor("mocha");
-  config.chunk_width = 2;
+  config.options["chunk_width"] = 2;
   // This adds to monotonic 2 chunk energies on 2 keys of their own, 2 mixed
   // rows and the chunk's state.
   ExpectCount("mocha", config, 5, HardSteps(0),
@@ -65,7 +65,7 @@ TEST(CountTest, MochaAddsTheChunkUnderDot) {
 
 TEST(CountTest, MochaOfWidthOneCountsAsMonotonic) {
   Config config = ConfigFor("mocha");
-  config.chunk_width = 1;
+  config.options["chunk_width"] = 1;
   ExpectCount("mocha", config, 5, HardSteps(1),
               {6, 0, 6 + 1, 6 * 8 + 6, kRowBytes * (6 + 1 + 2 + 3)});
 }
@@ -132,7 +132,7 @@ TEST(CountTest, GivenScoresCostNothingToMake) {
               {10, 0, 10, 2 * Softmax(5), kRowBytes * (10 + 2)},
               /*scores_given=*/true);
   config = ConfigFor("mocha");
-  config.chunk_width = 2;
+  config.options["chunk_width"] = 2;
   // The scores are still compared with the threshold.
   ExpectCount("mocha", config, 5, HardSteps(0),
               {6, 2, 2, 6 + Softmax(2), kRowBytes * (2 + 3)},
@@ -181,15 +181,15 @@ TEST(CountTest, TrainingUnderAdditiveReadsAKeyForEachPair) {
 TEST(CountTest, TrainingFromScoresToAttention) {
   Config config = ConfigFor("mocha");
   config.mode = Mode::kGradient;
-  config.chunk_width = 2;
+  config.options["chunk_width"] = 2;
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
               {10, 10, 0, 10 * (4 + 6 + 9 + 21), 2 * 4 * 10 * 3},
               /*scores_given=*/true, /*attention_only=*/true);
-  config.chunk_width = 5;  // all entries: windows are prefixes
+  config.options["chunk_width"] = 5;  // all entries: windows are prefixes
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
               {10, 10, 0, 10 * (4 + 6 + 5 + 13), 2 * 4 * 10 * 3},
               /*scores_given=*/true, /*attention_only=*/true);
-  config.chunk_width = 1;  // no chunk energies
+  config.options["chunk_width"] = 1;  // no chunk energies
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
               {10, 0, 0, 10 * (4 + 6), 2 * 4 * 10 * 2}, /*scores_given=*/true,
               /*attention_only=*/true);
@@ -207,7 +207,7 @@ TEST(CountTest, TrainingFromScoresToAttention) {
 
 TEST(CountTest, TrainingOfMemory) {
   Config config = ConfigFor("memory");
-  config.num_contexts = 2;
+  config.options["num_contexts"] = 2;
   config.mode = Mode::kGradient;
   // The K scores take 5, and 4 back, for 3 entries and 2 outputs; scores and
   // contexts take 2 K d for each, and twice that back. Rows are as in decoding,
@@ -231,7 +231,7 @@ TEST(CountTest, AnEmptyMemoryCostsItsContexts) {
 
 TEST(CountTest, MemoryInClosedForm) {
   Config config = ConfigFor("memory");
-  config.num_contexts = 2;
+  config.options["num_contexts"] = 2;
   // Each of 3 entries and 2 outputs takes K products of 2 d (16), a score of 5
   // K (10) and K updates of 2 d (16). The rows are 3 entries and 2 contexts for
   // each output; bytes also have K parameter rows each time, the K contexts
