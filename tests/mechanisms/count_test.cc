@@ -98,9 +98,14 @@ TEST(CountTest, MochaUnderBilinearKeysPrecomputed) {
        kRowBytes * (30 + 2 + 1 + 3)});
 }
 
+// Two outputs that weigh all of 5 entries.
+std::vector<StepTrace> SoftSteps() {
+  return std::vector<StepTrace>(2, StepTrace{.end = 5});
+}
+
 TEST(CountTest, SoftReadsTTimesUEntries) {
   // Under dot the row of an energy is the row that is mixed.
-  ExpectCount("soft", ConfigFor("soft"), 5, std::vector<StepTrace>(2),
+  ExpectCount("soft", ConfigFor("soft"), 5, SoftSteps(),
               {10, 0, 10, 10 * 8 + 2 * Softmax(5), kRowBytes * (10 + 2 + 2)});
 }
 
@@ -111,7 +116,7 @@ TEST(CountTest, SoftUnderAdditiveKeysPrecomputed) {
   // row read and one written; W s 32 for each output, and its exp 8; each
   // energy 5 d = 20, with a key and a row read.
   ExpectCount(
-      "soft", config, 5, std::vector<StepTrace>(2),
+      "soft", config, 5, SoftSteps(),
       {10, 0, 5 * 2 + 10 * 2, 5 * 44 + 2 * 40 + 10 * 20 + 2 * Softmax(5),
        kRowBytes * (30 + 2 * (1 + 4) + 2)});
 }
@@ -121,14 +126,14 @@ TEST(CountTest, SoftUnderAdditiveKeysOnDemand) {
   config.energy = EnergyKind::kAdditive;
   config.options["keys"] = std::string("on_demand");
   // Each of the 10 energies has its V h + b; bytes have the d rows of V each.
-  ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
+  ExpectCount("soft", config, 5, SoftSteps(),
               {10, 0, 10, 2 * 32 + 10 * (16 + 36) + 2 * Softmax(5),
                kRowBytes * (50 + 2 * (1 + 4) + 2)});
 }
 
 TEST(CountTest, GivenScoresCostNothingToMake) {
   Config config = ConfigFor("soft");
-  ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
+  ExpectCount("soft", config, 5, SoftSteps(),
               {10, 0, 10, 2 * Softmax(5), kRowBytes * (10 + 2)},
               /*scores_given=*/true);
   config = ConfigFor("mocha");

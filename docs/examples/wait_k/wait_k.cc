@@ -213,25 +213,7 @@ class WaitK final : public Mechanism<Real> {
       return CountTraining<Real>(config, work, /*has_chunk_energies=*/false,
                                  soft::kSoftmaxCost);
     }
-    const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention,
-                                           EnergyUse::kMany, work.scores_given);
-    const auto d = static_cast<double>(config.dim);
-    const auto T = static_cast<double>(work.memory_length);
-    Operations total;
-    total.flops = T * energy.flops_per_entry;
-    total.memory_rows = T * energy.rows_per_entry;
-    double other_rows = 0;  // states, parameters and contexts
-    for (const StepTrace& step : work.steps) {
-      const auto n = static_cast<double>(step.end);
-      total.energies += n;
-      total.flops += energy.flops_per_state + n * energy.flops_per_energy +
-                     SoftmaxContextFlops(n, d);
-      total.memory_rows += SoftmaxContextRows(n, energy);
-      other_rows +=
-          energy.rows_per_state + n * energy.parameter_rows_per_energy + 1;
-    }
-    total.bytes = sizeof(Real) * d * (total.memory_rows + other_rows);
-    return total;
+    return CountSoftmaxDecoding<Real>(config, work);
   }
 
  private:
