@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -281,6 +282,14 @@ std::string ValuesText(const ListedAxis& axis) {
                      *axis.infinite ? ", inf" : "");
 }
 
+std::string AllowedText(const ListedOption& option) {
+  if (!option.allowed.empty()) return " (" + Joined(option.allowed) + ")";
+  if (!std::isfinite(option.least)) return "";
+  return std::isfinite(option.greatest)
+             ? fmt::format(" ({} to {})", option.least, option.greatest)
+             : fmt::format(" (from {})", option.least);
+}
+
 std::string MechanismText(const ListedMechanism& mechanism) {
   std::string text = fmt::format(
       "  {}  {} ({})\n    axes: {}\n    modes: {}\n    schedules: {}\n",
@@ -301,10 +310,9 @@ std::string MechanismText(const ListedMechanism& mechanism) {
                             : " (" + Joined(variant.modes) + ")");
   }
   for (const ListedOption& option : mechanism.options) {
-    text += fmt::format(
-        "    --option {}={}  {}{}\n", option.name,
-        OptionText(option.default_value), option.help,
-        option.allowed.empty() ? "" : " (" + Joined(option.allowed) + ")");
+    text += fmt::format("    --option {}={}  {}{}\n", option.name,
+                        OptionText(option.default_value), option.help,
+                        AllowedText(option));
   }
   return text;
 }
