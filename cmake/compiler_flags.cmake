@@ -10,6 +10,10 @@ if(NOT configurations)
   set(configurations None)
 endif()
 
+if(NOT DEFINED attnbench_includes)
+  set(attnbench_includes ${CMAKE_CURRENT_LIST_DIR}/..)
+endif()
+
 # These have no macro in some compiler (mechanisms/common/arithmetic.h), or make the
 # linker add what rounds small numbers to zero.
 string(CONCAT changing "-Ofast|-ffast-math|-funsafe-math-optimizations|-fassociative-math|"
@@ -32,7 +36,7 @@ foreach(configuration IN LISTS configurations)
 #include \"mechanisms/kernels/dispatch.h\"
 int main() { return static_cast<int>(fmt::format(\"{}\", hwy::SupportedTargets()).size()); }
 "
-    CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${CMAKE_CURRENT_LIST_DIR}/..
+    CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${attnbench_includes}
     LINK_LIBRARIES hwy::hwy fmt::fmt
     CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
     OUTPUT_VARIABLE output)

@@ -36,6 +36,11 @@ void CheckInput(const Description& about, const InputSpec& input,
   if (!is_score && Has(input.shape, 'K')) {
     Refuse(about, quoted + " has a length K, which only scores can have");
   }
+  if (Has(input.shape, 'K') && FindOption(about, "num_contexts") == nullptr) {
+    Refuse(about, quoted +
+                      " has a length K, but the mechanism does not have "
+                      "the option num_contexts");
+  }
   if (input.energy.has_value() && !Has(about.axes, "energy")) {
     Refuse(about, quoted +
                       " belongs to an energy function, but the mechanism does "
@@ -67,6 +72,19 @@ const VariantSpec& VariantOf(const Description& description,
     throw Unsupported("has no variant " + config.variant);
   }
   return *found;
+}
+
+const OptionSpec* FindOption(const Description& description,
+                             std::string_view name) {
+  const auto found =
+      std::ranges::find(description.options, name, &OptionSpec::name);
+  return found == description.options.end() ? nullptr : &*found;
+}
+
+const char* FunctionOf(Mode mode) {
+  return mode == Mode::kDecode   ? "MakeDecoder"
+         : mode == Mode::kExpect ? "Expect"
+                                 : "Gradient";
 }
 
 bool HasMode(const Description& description, Mode mode) {

@@ -18,6 +18,13 @@ Config DefaultConfig(const Description& description, Mode mode = Mode::kDecode);
 const VariantSpec& VariantOf(const Description& description,
                              const Config& config);
 
+// The option of that name, or null.
+const OptionSpec* FindOption(const Description& description,
+                             std::string_view name);
+
+// The function that a mode needs.
+const char* FunctionOf(Mode mode);
+
 // Whether the mechanism has that mode, and whether a variant exists in it.
 bool HasMode(const Description& description, Mode mode);
 bool HasMode(const VariantSpec& variant, Mode mode);
@@ -36,9 +43,10 @@ std::vector<InputSpec> FurtherInputs(const Description& description,
 // Throws std::invalid_argument that names the mechanism and the input: a name
 // that is empty, stands twice or is taken (memory, states, contexts, attention,
 // cotangent), a shape that is not two of the letters T, U, d and K, a length K
-// of an input that is no score, an input that only an energy function reads
-// though the mechanism does not have the axis `energy`, a list of scores that
-// is empty, or an input that another mechanism declares otherwise. It also
+// of an input that is no score, or of a mechanism without option num_contexts,
+// an input that only an energy function reads though the mechanism does not
+// have the axis `energy`, a list of scores that is empty, or an input that
+// another mechanism declares otherwise. It also
 // names an option whose variant there is not, or whose verified values are not
 // of its type.
 void CheckDescriptions(std::span<const Description* const> descriptions);

@@ -69,14 +69,16 @@ enum class Mode { kDecode, kExpect, kGradient };
 // How a decoder gets its states: one at a time, or all beforehand.
 enum class Schedule { kOnline, kTeacherForced };
 
-// MoChA's window without a left end (infinite lookback).
+// Option chunk_width of a window without a left end (infinite lookback).
 inline constexpr Index kInfiniteWidth = std::numeric_limits<Index>::max();
 
-// The value of an option that only one mechanism, or one energy, takes.
+// The value of an option.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
 
-// An option beyond the axes, as `list` shows it and `--option` sets it. The
-// type of `default_value` is the type of the option.
+// A setting of a mechanism's own, as `list` shows it and `--option` sets it or
+// sweeps over it. Results have it among a cell's options. chunk_width and
+// num_contexts, which the papers have letters for, are axes of the harness.
+// The type of `default_value` is the type of the option.
 struct OptionSpec {
   std::string name;
   OptionValue default_value;
@@ -102,7 +104,7 @@ enum class Domain {
 struct InputSpec {
   std::string name = {};
   // The letters of its rows and columns: T (entries), U (outputs), d (numbers
-  // of an entry and of a state) or K (num_contexts, of scores only).
+  // of an entry and of a state) or K (option num_contexts, of scores only).
   std::string shape = {};
   Domain domain = Domain::kFinite;
   // The only energy function under which it is read. None: it is read under
@@ -142,8 +144,9 @@ struct Description {
   std::string name = {};   // key in commands and files
   std::string title = {};  // for people
   std::string paper = {};  // citation with section or equation
-  // The axes that it has of chunk_width, num_contexts, energy and end.
+  // The axes that it has of energy and end.
   std::vector<std::string> axes = {};
+  // Which functions it has: MakeDecoder (decode), Expect and Gradient.
   std::vector<Mode> modes = {};
   std::vector<Schedule> schedules = {};
   std::vector<VariantSpec> variants = {};  // "exact" first, with "reference"
@@ -155,13 +158,12 @@ struct Description {
   // What it reads beside memory and states where no scores are given.
   std::vector<InputSpec> further = {};
   bool online = false;  // emits before the memory is complete
+  bool beam = false;    // its decoders have StepBeam
 };
 
 // One setting of everything that is not data.
 struct Config {
-  Index dim = 0;            // d, of a memory entry and of a state
-  Index chunk_width = 4;    // w >= 1, or kInfiniteWidth
-  Index num_contexts = 32;  // K >= 1
+  Index dim = 0;  // d, of a memory entry and of a state
   EnergyKind energy = EnergyKind::kDot;
   EndPolicy end = EndPolicy::kAbsorb;
   Mode mode = Mode::kDecode;  // only Count and TrainBatch read it
@@ -299,13 +301,12 @@ class Decoder {
   // is what Step of a decoder of its own makes; but keys and K contexts are
   // made once, states are projected together, and a memory that all hypotheses
   // read is read once. The memory is closed and the schedule online; the caller
-  // never mixes it with Step. Throws Unsupported where a decoder serves one
-  // hypothesis only.
+  // never mixes it with Step. Only a beam of several hypotheses needs it.
   virtual void StepBeam(std::span<const Real> /*states*/,
                         std::span<Hypothesis> /*hypotheses*/,
                         std::span<Real> /*contexts*/,
                         std::span<StepResult<Real>> /*results*/) {
-    throw Unsupported("cannot decode with a beam");
+    throw Unsupported("has no StepBeam");
   }
 };
 
@@ -350,7 +351,7 @@ class Mechanism {
   virtual void Expect(const Config& /*config*/,
                       const Sequence<Real>& /*sequence*/,
                       const Expectation<Real>& /*out*/) const {
-    throw Unsupported("has no mode expect");
+    throw Unsupported("has no Expect");
   }
   // Makes the expectation, and the gradients of
   //   L = <cotangent.attention, attention> + <cotangent.contexts, contexts>
@@ -361,7 +362,7 @@ class Mechanism {
                         const Cotangent<Real>& /*cotangent*/,
                         const Expectation<Real>& /*out*/,
                         const Gradients<Real>& /*gradients*/) const {
-    throw Unsupported("has no mode gradient");
+    throw Unsupported("has no Gradient");
   }
   // Makes an object for many sequences; this one and `config` outlive it. It
   // may throw Unsupported here already.

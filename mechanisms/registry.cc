@@ -14,7 +14,13 @@
   MECHANISM(monotonic)                  \
   MECHANISM(mocha)                      \
   MECHANISM(matcha)                     \
-  MECHANISM(memory)
+  MECHANISM(memory)                     \
+  ATTNBENCH_FURTHER_MECHANISMS(MECHANISM)
+
+// Those of a program that is built out of this tree (attnbench_register).
+#ifndef ATTNBENCH_FURTHER_MECHANISMS
+#define ATTNBENCH_FURTHER_MECHANISMS(MECHANISM)
+#endif
 
 namespace attnbench {
 

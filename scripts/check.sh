@@ -16,8 +16,8 @@
 #   mutations    each defect of tests/mutations turns a test or `verify` red: of the
 #                40 whose file or test was changed last; with --all of all
 #   slurm        scripts/slurm against a Slurm of one node, started for it
-#   skeleton     a copy of mechanisms/skeleton is compiled after one line in the
-#                registry, without any other change
+#   skeleton     copies of mechanisms/skeleton and docs/examples/wait_k are compiled
+#                after a line each in the registry, without any other change
 #   training     installs libtorch, builds what needs it, and runs its tests
 #   operators    the PyTorch operators' tests, with a library that is built with
 #                the address and undefined-behaviour sanitizers
@@ -44,7 +44,7 @@ default_steps=(
 all_steps=("${default_steps[@]}" deb)
 
 cxx_files() {
-  find mechanisms harness tests -name '*.h' -print0 -o -name '*.cc' -print0
+  find mechanisms harness tests docs/examples -name '*.h' -print0 -o -name '*.cc' -print0
 }
 
 step_format() {
@@ -126,13 +126,14 @@ step_skeleton() {
   # Without PyTorch each object is built once.
   cmake -S "$work/source" -B "$work/build" -G Ninja -D ATTNBENCH_TESTS=OFF \
     -D ATTNBENCH_WERROR=ON -D CMAKE_DISABLE_FIND_PACKAGE_Torch=ON
-  for object in registry.cc newcomer/newcomer.cc newcomer/newcomer_reference.cc; do
+  for object in registry.cc newcomer/newcomer.cc newcomer/newcomer_reference.cc \
+    wait_k/wait_k.cc wait_k/wait_k_reference.cc; do
     ninja -C "$work/build" "$(ninja -C "$work/build" -t targets all |
       sed -n "s|^\(.*/mechanisms/$object\.o\):.*|\1|p")"
   done
 }
 
-# Does in folder $1 what mechanisms/skeleton/skeleton.h tells a newcomer.
+# Does in folder $1 what CONTRIBUTING.md tells a newcomer, with both examples.
 add_newcomer() {
   local file
   cp -r "$1/skeleton" "$1/newcomer"
@@ -140,7 +141,9 @@ add_newcomer() {
     mv "$file" "${file/newcomer\/skeleton/newcomer\/newcomer}"
   done
   sed -i 's/skeleton/newcomer/g; s/SKELETON/NEWCOMER/g' "$1"/newcomer/*
-  sed -i 's/^  MECHANISM(soft) .*/  MECHANISM(newcomer) \\\n&/' "$1/registry.cc"
+  cp -r docs/examples/wait_k "$1"
+  sed -i 's/^  MECHANISM(soft) .*/  MECHANISM(newcomer) \\\n  MECHANISM(wait_k) \\\n&/' \
+    "$1/registry.cc"
 }
 
 step_training() {

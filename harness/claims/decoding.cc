@@ -214,7 +214,7 @@ std::map<std::string, std::int64_t> WidthOneDifferences(
   const auto& mocha = MechanismOf("mocha");
   const Config alone = ConfigOf(monotonic, dim);
   Config chunk = ConfigOf(mocha, dim);
-  chunk.chunk_width = 1;
+  chunk.options["chunk_width"] = 1;
   const DecodedDraw a = DecodeDraw(monotonic, alone, inputs, draw);
   const DecodedDraw b = DecodeDraw(mocha, chunk, inputs, draw);
   const TrainedDraw a_trained = TrainDraw(monotonic, alone, inputs, draw);

@@ -102,7 +102,7 @@ constexpr double kNever = -1000;
 // context alone.
 Table<double> WeightsOf(const Config& config,
                         const Table<double>& encoder_scores) {
-  const Index K = config.num_contexts;
+  const Index K = config.Option<Index>("num_contexts");
   const Index T = encoder_scores.rows;
   Table<double> decoder_scores(K, K);
   for (Index k = 0; k < K; ++k) {
@@ -127,7 +127,7 @@ Config MemoryConfig(Index num_contexts, const std::string& position_encoding,
   Config config =
       DefaultConfig(FindMechanism<double>("memory")->Describe(), Mode::kExpect);
   config.dim = 1;
-  config.num_contexts = num_contexts;
+  config.options["num_contexts"] = num_contexts;
   config.options["position_encoding"] = position_encoding;
   config.options["place"] = place;
   return config;
@@ -209,7 +209,7 @@ ComputedRows EncodingFigure(const EncodingInputs& inputs,
 // The mean position of each context, over T, for scores N(0, 1) of a draw.
 std::vector<double> MeanPositions(const Config& config, Index T,
                                   std::uint64_t seed, int draw) {
-  Table<double> scores(T, config.num_contexts);
+  Table<double> scores(T, config.Option<Index>("num_contexts"));
   for (std::size_t n = 0; n < scores.values.size(); ++n) {
     scores.values[n] = StandardNormal(
         Philox(seed, kClaimsPurpose, static_cast<std::uint32_t>(draw), n));

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<std::string> AxesOfCase(const Description& description) {
   std::vector<std::string> axes = {"variant"};
-  for (const std::string& axis : description.axes) {
+  for (const std::string& axis : DeclaredAxes(description)) {
     if (axis == "chunk_width" || axis == "end") axes.push_back(axis);
   }
   return axes;
@@ -76,7 +76,7 @@ SweepRequest RequestOfCase(const CaseFile& file, Mode mode) {
   const std::vector<std::string> axes = AxesOfCase(description);
   std::vector<std::string> valid = axes;
   for (const OptionSpec& option : description.options) {
-    valid.push_back(option.name);
+    if (!Contains(valid, option.name)) valid.push_back(option.name);
   }
   SweepRequest request;
   request.alternatives = {{file.mechanism, {}, {}}};

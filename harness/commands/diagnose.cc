@@ -28,6 +28,7 @@
 #include "harness/sweep/axes.h"
 #include "harness/system/result_file.h"
 #include "harness/training/held_out.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -206,7 +207,7 @@ void CheckUsed(const DiagnoseArguments& arguments,
                     "no mechanism asked for reads them; add --mechanism mocha");
   }
   if (!arguments.chunk_width.empty() && none_has([](const Description& about) {
-        return Contains(about.axes, "chunk_width");
+        return FindOption(about, "chunk_width") != nullptr;
       })) {
     throw UserError("--chunk-width",
                     "no mechanism asked for has a window; add --mechanism "

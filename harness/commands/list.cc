@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -28,8 +29,11 @@
 #include "harness/stats/effects.h"
 #include "harness/sweep/experiment.h"
 #include "harness/system/source_tree.h"
+#include "harness/training/settings.h"
 #include "harness/training/trained_result.h"
 #include "harness/verify/result.h"
+#include "mechanisms/description.h"
+#include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -63,6 +67,17 @@ struct ListedOption {
   }
 };
 
+// A use of a mechanism, and which of its functions is missing for that.
+struct ListedUse {
+  std::string name = {};
+  std::optional<std::string> lacks = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name);
+    visit("lacks", self.lacks);
+  }
+};
+
 struct ListedForm {
   std::string name = {}, toolkit = {}, source = {}, clips = {};
 
@@ -81,6 +96,7 @@ struct ListedMechanism {
   std::vector<ListedVariant> variants = {};
   std::vector<ListedOption> options = {};
   std::vector<std::vector<std::string>> scores = {};
+  std::vector<ListedUse> uses = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("name", self.name);
@@ -93,6 +109,7 @@ struct ListedMechanism {
     visit("variants", self.variants);
     visit("options", self.options);
     visit("scores", self.scores);
+    visit("uses", self.uses);
   }
 };
 
@@ -141,12 +158,35 @@ struct Everything {
   }
 };
 
+std::vector<ListedUse> UsesOf(const Description& about) {
+  std::vector<ListedUse> uses;
+  const auto add = [&](const char* name, bool works, const char* lacks) {
+    uses.push_back({name, works ? std::nullopt : std::optional(lacks)});
+  };
+  const auto of_mode = [&](const char* name, Mode mode) {
+    add(name, HasMode(about, mode), FunctionOf(mode));
+  };
+  of_mode("decode", Mode::kDecode);
+  add("beam", about.beam, "StepBeam");
+  of_mode("advise", Mode::kDecode);
+  of_mode("expect", Mode::kExpect);
+  of_mode("verify", Mode::kExpect);
+  of_mode("gradient", Mode::kGradient);
+  const bool trains = Contains(TrainedMechanismNames(), about.name);
+  const bool has_gradient = HasMode(about, Mode::kGradient);
+  add("operator", trains || TakesEnergiesAlone(about),
+      has_gradient ? "energies as scores" : "Gradient");
+  add("train", trains,
+      has_gradient ? "energies as its only scores" : "Gradient");
+  return uses;
+}
+
 ListedMechanism Listed(const Description& about) {
   ListedMechanism mechanism = {.name = about.name,
                                .title = about.title,
                                .paper = about.paper,
                                .online = about.online,
-                               .axes = about.axes,
+                               .axes = DeclaredAxes(about),
                                .modes = NamesOf(about.modes),
                                .schedules = NamesOf(about.schedules)};
   for (const std::vector<InputSpec>& list : about.scores) {
@@ -158,7 +198,8 @@ ListedMechanism Listed(const Description& about) {
         {spec.name, spec.help,
          NamesOf(spec.modes.empty() ? about.modes : spec.modes)});
   }
-  for (const OptionSpec& spec : about.options) {
+  mechanism.uses = UsesOf(about);
+  for (const OptionSpec& spec : OptionsBesideAxes(about)) {
     mechanism.options.push_back({.name = spec.name,
                                  .default_value = spec.default_value,
                                  .allowed = spec.allowed,
@@ -240,11 +281,27 @@ std::string ValuesText(const ListedAxis& axis) {
                      *axis.infinite ? ", inf" : "");
 }
 
+std::string AllowedText(const ListedOption& option) {
+  if (!option.allowed.empty()) return " (" + Joined(option.allowed) + ")";
+  if (!std::isfinite(option.least)) return "";
+  return std::isfinite(option.greatest)
+             ? fmt::format(" ({} to {})", option.least, option.greatest)
+             : fmt::format(" (from {})", option.least);
+}
+
 std::string MechanismText(const ListedMechanism& mechanism) {
   std::string text = fmt::format(
       "  {}  {} ({})\n    axes: {}\n    modes: {}\n    schedules: {}\n",
       mechanism.name, mechanism.title, mechanism.paper, Joined(mechanism.axes),
       Joined(mechanism.modes), Joined(mechanism.schedules));
+  std::vector<std::string> works, lacks;
+  for (const ListedUse& use : mechanism.uses) {
+    (use.lacks ? lacks : works)
+        .push_back(use.lacks ? use.name + " (no " + *use.lacks + ")"
+                             : use.name);
+  }
+  text += "    works: " + Joined(works) +
+          (lacks.empty() ? "" : "; not: " + Joined(lacks)) + "\n";
   for (const ListedVariant& variant : mechanism.variants) {
     text += fmt::format("    --variant {}  {}{}\n", variant.name, variant.help,
                         variant.modes == mechanism.modes
@@ -252,10 +309,9 @@ std::string MechanismText(const ListedMechanism& mechanism) {
                             : " (" + Joined(variant.modes) + ")");
   }
   for (const ListedOption& option : mechanism.options) {
-    text += fmt::format(
-        "    --option {}={}  {}{}\n", option.name,
-        OptionText(option.default_value), option.help,
-        option.allowed.empty() ? "" : " (" + Joined(option.allowed) + ")");
+    text += fmt::format("    --option {}={}  {}{}\n", option.name,
+                        OptionText(option.default_value), option.help,
+                        AllowedText(option));
   }
   return text;
 }

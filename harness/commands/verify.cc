@@ -146,7 +146,7 @@ std::vector<VerifyCase> CasesOf(const std::vector<std::string>& mechanisms,
     cases.insert(cases.end(), of_cell.begin(), of_cell.end());
     if (!of_cell.empty() || Contains(not_verified, about.name)) return;
     not_verified.push_back(about.name);
-    std::cerr << fmt::format("attnbench: {} has no mode expect: not verified\n",
+    std::cerr << fmt::format("attnbench: {} has no Expect: not verified\n",
                              about.name);
   };
   for (const std::string& name : mechanisms) {

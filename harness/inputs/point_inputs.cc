@@ -197,7 +197,7 @@ Index PointInputs<Real>::LengthOf(char letter, const Config& config) const {
   return letter == 'T'   ? T_
          : letter == 'U' ? U_
          : letter == 'd' ? d_
-                         : config.num_contexts;
+                         : config.Option<Index>("num_contexts");
 }
 
 template <class Real>

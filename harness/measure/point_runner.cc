@@ -112,11 +112,11 @@ class CellRunOf final : public CellLife {
     if (cell_.axes.at("num_contexts").is_null()) return;
     for (const auto& [name, view] : scores) {
       if (FindInput(name)->shape[1] != 'K') continue;
-      if (view.cols == config_.num_contexts) continue;
+      if (view.cols == config_.Option<Index>("num_contexts")) continue;
       throw WorkloadUnsupported(fmt::format(
           "the workload has scores of K = {} contexts, the cell has "
           "num_contexts {}",
-          view.cols, config_.num_contexts));
+          view.cols, config_.Option<Index>("num_contexts")));
     }
   }
 

@@ -43,7 +43,7 @@ BeamAttention<Real>::BeamAttention(const Mechanism<Real>& mechanism,
 template <class Real>
 void BeamAttention<Real>::Start(const MatrixView<const Real>& memory,
                                 bool alone) {
-  alone_ = alone;
+  alone_ = alone || !mechanism_.Describe().beam;
   SequenceInputs<Real> inputs = inputs_;
   inputs.expected_length = memory.rows;
   decoder_ = mechanism_.MakeDecoder(config_, inputs);
@@ -61,6 +61,7 @@ void BeamAttention<Real>::Step(const MatrixView<const Real>& states,
                                          Size(states.rows * states.cols));
   const std::span<Real> all_contexts(contexts.data, all_states.size());
   if (alone_) {
+    if (states.rows > 1) throw Unsupported("has no StepBeam");
     results_[0] = decoder_->Step(all_states, all_contexts);
     ATTN_CHECK(!results_[0].need_memory);
     return;

@@ -22,7 +22,8 @@ class BeamAttention {
                 const SequenceInputs<Real>& inputs);
 
   // Begins a new sequence with one hypothesis; the memory outlives its steps.
-  // With `alone` it stays the only one, and Decoder::Step decodes it.
+  // With `alone`, or for a mechanism without StepBeam, it stays the only one,
+  // and Decoder::Step decodes it.
   void Start(const MatrixView<const Real>& memory, bool alone);
 
   // Row r goes on from row parents[r] of the last step, with its state in

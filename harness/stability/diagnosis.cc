@@ -371,7 +371,7 @@ DiagnosedMechanism DiagnoseMechanism(const DiagnosisRequest& request,
   if (of_exact != kAllOutputs) extent = {1, std::max<Index>(of_exact, 1)};
   std::vector<Index> outputs;
   for (StabilitySubject& subject : subjects) {
-    subject.config.chunk_width = request.chunk_width;
+    subject.config.options["chunk_width"] = request.chunk_width;
     outputs.push_back(
         of_exact != kAllOutputs && subject.variant == "exact"
             ? kAllOutputs

@@ -124,7 +124,7 @@ StabilityScores DrawStabilityScores(const StabilityPoint& point,
   const auto length = [&](char letter) {
     return letter == 'T'   ? point.memory_length
            : letter == 'U' ? point.output_length
-                           : Config().num_contexts;
+                           : DefaultConfig(about).Option<Index>("num_contexts");
   };
   StabilityScores scores;
   for (const std::vector<InputSpec>& list : about.scores) {

@@ -12,6 +12,7 @@
 #include "harness/base/printable.h"
 #include "harness/model/weights.h"
 #include "harness/sweep/workload_name.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -87,11 +88,23 @@ Axis WithTrainingDefault(std::string value, Axis axis) {
   return axis;
 }
 
+// The option of a mechanism for which the papers have a letter.
+Axis OptionAxis(const char* mechanism, const char* option, std::string letter,
+                std::int64_t greatest, std::string help) {
+  const OptionSpec* const spec =
+      FindOption(FindMechanism<float>(mechanism)->Describe(), option);
+  Axis axis =
+      Declared(IntegerAxis(option, std::move(letter), greatest,
+                           OptionText(spec->default_value), std::move(help)));
+  axis.is_option = true;
+  return axis;
+}
+
 Axis ChunkWidthAxis() {
-  Axis axis = Declared(
-      IntegerAxis("chunk_width", "w", kGreatestLength, "4",
-                  "MoChA's window of memory entries; inf is infinite lookback, "
-                  "e.g. -w 2,4,8 or -w inf"));
+  Axis axis =
+      OptionAxis("mocha", "chunk_width", "w", kGreatestLength,
+                 "MoChA's window of memory entries; inf is infinite lookback, "
+                 "e.g. -w 2,4,8 or -w inf");
   axis.allow_infinite = true;
   return axis;
 }
@@ -133,8 +146,8 @@ std::vector<Axis> MakeAxes() {
                           "outputs, one context vector each, e.g. -U 10,20 or "
                           "-U =T")),
       ChunkWidthAxis(),
-      Declared(IntegerAxis("num_contexts", "K", kGreatestDim, "32",
-                           "vectors of the fixed-size memory, e.g. -K 32,64")),
+      OptionAxis("memory", "num_contexts", "K", kGreatestDim,
+                 "vectors of the fixed-size memory, e.g. -K 32,64"),
       OfPoint(IntegerAxis("dim", "d", kGreatestDim, "256",
                           "size of a memory entry and of a decoder state, e.g. "
                           "-d 256")),
@@ -343,6 +356,38 @@ const Axis* ReferredAxis(const Axis& axis, const AxisValue& value) {
   const bool is_reference = axis.type == AxisType::kInteger &&
                             value.is_text() && value.text().starts_with('=');
   return is_reference ? &FindAxis(value.text().substr(1), axis.name) : nullptr;
+}
+
+bool HasAxis(const Description& description, const Axis& axis) {
+  return !axis.declared || Contains(description.axes, axis.name) ||
+         (axis.is_option && FindOption(description, axis.name) != nullptr);
+}
+
+std::vector<std::string> DeclaredAxes(const Description& description) {
+  std::vector<std::string> names;
+  for (const Axis& axis : AllAxes()) {
+    if (axis.declared && HasAxis(description, axis)) names.push_back(axis.name);
+  }
+  return names;
+}
+
+std::vector<OptionSpec> OptionsBesideAxes(const Description& description) {
+  std::vector<OptionSpec> options;
+  for (const OptionSpec& spec : description.options) {
+    const auto axis = std::ranges::find(AllAxes(), spec.name, &Axis::name);
+    if (axis == AllAxes().end() || !axis->is_option) options.push_back(spec);
+  }
+  return options;
+}
+
+Axis AxisOfOption(const OptionSpec& spec) {
+  const auto whole = [](double limit) {
+    const auto greatest = static_cast<double>(kGreatestLength);
+    return static_cast<std::int64_t>(std::clamp(limit, -greatest, greatest));
+  };
+  Axis axis = IntegerAxis(spec.name, "", whole(spec.greatest), "", spec.help);
+  axis.least = whole(spec.least);
+  return axis;
 }
 
 std::string OptionName(const Axis& axis) {

@@ -1,5 +1,6 @@
 // The axes of a sweep: one table from which the command line, `list`, the
-// result schema, the cell key and the documentation are made. A new row is
+// result schema, the cell key and the documentation are made. What is a setting
+// of one mechanism needs no row: it is an option of that. A new row is
 // crossed, listed, hashed and stored; what it does to a cell is read in
 // MakeConfig (cell.cc) or, where it decides the data, in SpecOf
 // (point_runner.cc).
@@ -44,6 +45,9 @@ struct Axis {
   bool of_point = false;
   // Crossed only for mechanisms that declare it, null for others.
   bool declared = false;
+  // What declares it is an option of this name, which the axis sets. Other
+  // options of mechanisms are no axes, and are crossed alike.
+  bool is_option = false;
   // Crossed only in scope decoder. Cells of other scopes do not have it.
   bool of_decoder = false;
   // Results from before there was this axis lack it, and have its default.
@@ -75,6 +79,17 @@ const Axis* ReferredAxis(const Axis& axis, const AxisValue& value);
 
 // The names of all axes, in the table's order.
 std::vector<std::string> AxisNames();
+
+// Whether the mechanism has the axis, and the names of those that it has and
+// others do not.
+bool HasAxis(const Description& description, const Axis& axis);
+std::vector<std::string> DeclaredAxes(const Description& description);
+
+// The options of the mechanism that are no axes.
+std::vector<OptionSpec> OptionsBesideAxes(const Description& description);
+
+// An option that is a whole number, as an axis: what can be written for it.
+Axis AxisOfOption(const OptionSpec& spec);
 
 // The option of an axis: "--memory-length".
 std::string OptionName(const Axis& axis);

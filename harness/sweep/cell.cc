@@ -45,19 +45,22 @@ std::string CellIdentity::Key() const {
 }
 
 Config MakeConfig(const CellIdentity& cell) {
-  const auto is_set = [&cell](const char* axis) {
+  const auto is_set = [&cell](const std::string& axis) {
     return !cell.axes.at(axis).is_null();
   };
   Config config;
   config.dim = cell.Int("dim");
-  if (is_set("chunk_width")) config.chunk_width = cell.Int("chunk_width");
-  if (is_set("num_contexts")) config.num_contexts = cell.Int("num_contexts");
   if (is_set("energy")) config.energy = cell.As<EnergyKind>("energy");
   if (is_set("end")) config.end = cell.As<EndPolicy>("end");
   config.mode = cell.mode();
   config.schedule = cell.schedule();
   config.variant = cell.Text("variant");
   config.options = cell.options;
+  for (const Axis& axis : AllAxes()) {
+    if (axis.is_option && is_set(axis.name)) {
+      config.options[axis.name] = cell.Int(axis.name);
+    }
+  }
   return config;
 }
 

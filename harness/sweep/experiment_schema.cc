@@ -74,7 +74,7 @@ Json AxisValues(const Axis& axis) {
 Json OptionsSchema() {
   Json properties = Json::object();
   for (const auto* mechanism : Mechanisms<float>()) {
-    for (const OptionSpec& spec : mechanism->Describe().options) {
+    for (const OptionSpec& spec : OptionsBesideAxes(mechanism->Describe())) {
       properties[spec.name] = SchemaOf<OneOrMore<OptionValue>>();
     }
   }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <type_traits>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -14,6 +14,7 @@
 #include "harness/base/printable.h"
 #include "harness/sweep/exclusions.h"
 #include "harness/sweep/workload_name.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -24,7 +25,8 @@ Description Describe(const std::string& mechanism) {
     return {.name = kNoAttention,
             .modes = {Mode::kDecode},
             .schedules = {Schedule::kOnline},
-            .variants = {{.name = "exact", .help = ""}}};
+            .variants = {{.name = "exact", .help = ""}},
+            .beam = true};
   }
   const auto* const found = FindMechanism<float>(mechanism);
   if (found == nullptr) {
@@ -34,47 +36,43 @@ Description Describe(const std::string& mechanism) {
   return found->Describe();
 }
 
-std::vector<std::string> OptionNames(const Description& description) {
+// Refuses an option that is none of `specs`.
+void CheckOptionNames(
+    const std::map<std::string, std::vector<OptionValue>>& options,
+    const std::vector<OptionSpec>& specs, const std::string& where) {
   std::vector<std::string> names;
-  for (const OptionSpec& spec : description.options) {
-    names.push_back(spec.name);
+  for (const OptionSpec& spec : specs) {
+    if (!Contains(names, spec.name)) names.push_back(spec.name);
   }
-  return names;
+  for (const auto& [name, values] : options) {
+    if (Contains(names, name)) continue;
+    const auto axis = std::ranges::find(AllAxes(), name, &Axis::name);
+    throw UserError(where, axis == AllAxes().end()
+                               ? UnknownName("option", name, names)
+                               : fmt::format("{} is an axis: use {}", name,
+                                             OptionName(*axis)));
+  }
 }
 
-// The number that `value` is or spells.
-template <class Number>
-std::optional<Number> NumberOf(const OptionValue& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) {
-    return static_cast<Number>(*whole);
-  }
-  if (const auto* real = std::get_if<double>(&value)) {
-    if constexpr (std::is_same_v<Number, double>) return *real;
-    return std::nullopt;
-  }
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    Number number{};
-    const char* const last = text->data() + text->size();
-    const auto [end, error] = std::from_chars(text->data(), last, number);
-    if (error == std::errc() && end == last) return number;
-  }
-  return std::nullopt;
-}
-
-template <class Number>
 OptionValue CheckNumber(const OptionSpec& spec, const OptionValue& value) {
-  const std::optional<Number> number = NumberOf<Number>(value);
-  const double as_double = static_cast<double>(number.value_or(0));
-  if (!number.has_value() || !std::isfinite(as_double) ||
-      as_double < spec.least || as_double > spec.greatest) {
+  double number = std::numeric_limits<double>::quiet_NaN();
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    const char* const last = text->data() + text->size();
+    double parsed = 0;
+    const auto [end, error] = std::from_chars(text->data(), last, parsed);
+    if (error == std::errc() && end == last) number = parsed;
+  } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+    number = static_cast<double>(*whole);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    number = *real;
+  }
+  if (!std::isfinite(number) || number < spec.least || number > spec.greatest) {
     throw UserError(
         "option " + spec.name,
-        fmt::format("'{}' is not a {} from {} to {}",
-                    Shortened(OptionText(value)),
-                    std::is_same_v<Number, double> ? "number" : "whole number",
-                    spec.least, spec.greatest));
+        fmt::format("'{}' is not a number from {} to {}",
+                    Shortened(OptionText(value)), spec.least, spec.greatest));
   }
-  return *number;
+  return number;
 }
 
 OptionValue CheckSwitch(const OptionSpec& spec, const OptionValue& value) {
@@ -95,20 +93,26 @@ OptionValue CheckText(const OptionSpec& spec, const OptionValue& value) {
   return text;
 }
 
-// `value`, as it was written, in the type of the option.
-OptionValue CheckOption(const OptionSpec& spec, const OptionValue& value) {
-  return std::visit(
-      [&](const auto& default_value) -> OptionValue {
-        using Type = std::decay_t<decltype(default_value)>;
-        if constexpr (std::is_same_v<Type, bool>) {
-          return CheckSwitch(spec, value);
-        } else if constexpr (std::is_same_v<Type, std::string>) {
-          return CheckText(spec, value);
-        } else {
-          return CheckNumber<Type>(spec, value);
-        }
-      },
-      spec.default_value);
+// Adds the values that `value` stands for, as it was written, in the type of
+// the option: a whole number is written as on an axis, and "=T" kept as a text.
+void AppendOption(const OptionSpec& spec, const OptionValue& value,
+                  std::vector<OptionValue>& values) {
+  if (std::holds_alternative<bool>(spec.default_value)) {
+    values.push_back(CheckSwitch(spec, value));
+  } else if (std::holds_alternative<double>(spec.default_value)) {
+    values.push_back(CheckNumber(spec, value));
+  } else if (std::holds_alternative<std::string>(spec.default_value)) {
+    values.push_back(CheckText(spec, value));
+  } else {
+    for (const AxisValue& one : ParseAxisValues(
+             AxisOfOption(spec), OptionText(value), "option " + spec.name)) {
+      if (one.is_text()) {
+        values.emplace_back(one.text());
+      } else {
+        values.emplace_back(one.whole());
+      }
+    }
+  }
 }
 
 // Stands for the default where that depends on the mode. No value of an axis.
@@ -148,11 +152,29 @@ AxisValue Resolve(const Axis& axis, const AxisMap& axes,
                         fmt::format("{}: '{}'", axis.name, text));
 }
 
+// The value of an option in a cell that has `axes`.
+OptionValue ResolveOption(const OptionSpec& spec, const OptionValue& value,
+                          const AxisMap& axes) {
+  if (value.index() == spec.default_value.index()) return value;
+  const std::string where = "option " + spec.name;
+  const std::string& text = std::get<std::string>(value);
+  const AxisValue& referred = axes.at(FindAxis(text.substr(1), where).name);
+  if (referred.is_null()) {
+    throw UserError(where, fmt::format("'{}' refers to what the cell does not "
+                                       "have",
+                                       text));
+  }
+  return CheckAxisValue(AxisOfOption(spec), ToJson(referred),
+                        fmt::format("{}: '{}'", where, text))
+      .whole();
+}
+
 // An alternative with everything it is crossed over.
 struct Plan {
   Description description;
+  std::vector<OptionSpec> options;  // that are crossed beside the axes
   std::vector<std::vector<AxisValue>> axis_values;      // in the table's order
-  std::vector<std::vector<OptionValue>> option_values;  // in the description's
+  std::vector<std::vector<OptionValue>> option_values;  // of each of `options`
 
   std::vector<std::size_t> Sizes() const {
     std::vector<std::size_t> sizes;
@@ -191,16 +213,15 @@ std::vector<AxisValue> AxisValuesOf(const Axis& axis,
                                     const Alternative& alternative,
                                     const Description& description) {
   const auto own = alternative.axes.find(axis.name);
-  if (axis.declared && !Contains(description.axes, axis.name)) {
+  if (!HasAxis(description, axis)) {
     if (own != alternative.axes.end()) {
+      const std::vector<std::string> has = DeclaredAxes(description);
       throw UserError(
           axis.name,
           fmt::format(
               "{} does not have this axis; it declares: {}",
               alternative.mechanism,
-              description.axes.empty()
-                  ? std::string("none")
-                  : fmt::format("{}", fmt::join(description.axes, ", "))));
+              has.empty() ? "none" : fmt::format("{}", fmt::join(has, ", "))));
     }
     return {nullptr};
   }
@@ -228,9 +249,7 @@ std::vector<OptionValue> OptionValuesOf(const OptionSpec& spec,
     throw UserError("option " + spec.name, "the list of values is empty");
   }
   std::vector<OptionValue> values;
-  for (const OptionValue& value : *given) {
-    values.push_back(CheckOption(spec, value));
-  }
+  for (const OptionValue& value : *given) AppendOption(spec, value, values);
   return values;
 }
 
@@ -248,14 +267,10 @@ Plan MakePlan(const SweepRequest& request, const Alternative& alternative) {
     plan.axis_values.push_back(
         AxisValuesOf(axis, request, alternative, plan.description));
   }
-  const std::vector<std::string> names = OptionNames(plan.description);
-  for (const auto& [name, values] : alternative.options) {
-    if (!Contains(names, name)) {
-      throw UserError("options of " + alternative.mechanism,
-                      UnknownName("option", name, names));
-    }
-  }
-  for (const OptionSpec& spec : plan.description.options) {
+  plan.options = OptionsBesideAxes(plan.description);
+  CheckOptionNames(alternative.options, plan.options,
+                   "options of " + alternative.mechanism);
+  for (const OptionSpec& spec : plan.options) {
     plan.option_values.push_back(OptionValuesOf(spec, request, alternative));
   }
   return plan;
@@ -266,17 +281,11 @@ void CheckCommonNames(const SweepRequest& request,
   for (const auto& [name, values] : request.axes) {
     FindAxis(name, "axes");
   }
-  std::vector<std::string> declared;
+  std::vector<OptionSpec> declared;
   for (const Plan& plan : plans) {
-    for (const std::string& name : OptionNames(plan.description)) {
-      if (!Contains(declared, name)) declared.push_back(name);
-    }
+    declared.insert(declared.end(), plan.options.begin(), plan.options.end());
   }
-  for (const auto& [name, values] : request.options) {
-    if (!Contains(declared, name)) {
-      throw UserError("options", UnknownName("option", name, declared));
-    }
-  }
+  CheckOptionNames(request.options, declared, "options");
 }
 
 // Refuses an axis of whole decoders, where no cell is one.
@@ -320,7 +329,8 @@ constexpr std::pair<const char*, std::int64_t> kMostOfDecoder[] = {
     {"dim", 1 << 14}};
 
 // The model of whole decoders has one way to run.
-std::optional<std::string> DecoderSkipReason(const Cell& cell) {
+std::optional<std::string> DecoderSkipReason(const Description& description,
+                                             const Cell& cell) {
   const std::pair<const char*, AxisValue> wanted[] = {{"mode", "decode"},
                                                       {"schedule", "online"},
                                                       {"variant", "exact"},
@@ -336,6 +346,10 @@ std::optional<std::string> DecoderSkipReason(const Cell& cell) {
     return fmt::format("a whole decoder has at most {} {}, not {}", axis, most,
                        cell.Int(axis));
   }
+  if (cell.Int("beam") > 1 && !description.beam) {
+    return fmt::format("{} has no StepBeam, which a beam of {} needs",
+                       cell.mechanism, cell.Int("beam"));
+  }
   if (IsCopy(cell)) return std::nullopt;
   return fmt::format("a whole decoder has workload copy:S, not {}",
                      cell.Text("workload"));
@@ -344,7 +358,7 @@ std::optional<std::string> DecoderSkipReason(const Cell& cell) {
 // What scope, mode and workload rule out beside what a mechanism has.
 std::optional<std::string> ModeSkipReason(const Description& description,
                                           const Cell& cell) {
-  if (IsWholeDecoder(cell.axes)) return DecoderSkipReason(cell);
+  if (IsWholeDecoder(cell.axes)) return DecoderSkipReason(description, cell);
   if (cell.mechanism == kNoAttention || IsCopy(cell)) {
     return "mechanism none and workload copy:S are of whole decoders: scope "
            "decoder only";
@@ -379,7 +393,11 @@ std::optional<std::string> SkipReason(const Description& description,
     return fmt::format("{} {} is not one of {}'s: {}", axis, cell.Text(axis),
                        owner, fmt::join(has, ", "));
   };
-  auto reason = lacks("mode", cell.mechanism, NamesOf(description.modes));
+  std::optional<std::string> reason;
+  if (!HasMode(description, cell.mode())) {
+    reason = fmt::format("{} has no {}, which mode {} needs", cell.mechanism,
+                         FunctionOf(cell.mode()), cell.Text("mode"));
+  }
   if (!reason && cell.mode() == Mode::kDecode) {
     reason = lacks("schedule", cell.mechanism, NamesOf(description.schedules));
   }
@@ -414,8 +432,9 @@ Cell MakeCell(const Plan& plan, const std::vector<PeerVariant>& peer_variants,
   }
   cell.axes = std::move(resolved);
   for (std::size_t i = 0; i < plan.option_values.size(); ++i) {
-    cell.options[plan.description.options[i].name] =
-        plan.option_values[i][choice[AllAxes().size() + i]];
+    cell.options[plan.options[i].name] = ResolveOption(
+        plan.options[i], plan.option_values[i][choice[AllAxes().size() + i]],
+        cell.axes);
   }
   cell.skip_reason = SkipReason(plan.description, cell);
   TakePeerVariant(peer_variants, cell);

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "harness/base/error.h"
+#include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
-#include "mechanisms/training/attention_function.h"
 
 namespace attnbench {
 namespace {

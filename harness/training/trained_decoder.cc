@@ -172,8 +172,8 @@ TrainedDecoder::TrainedDecoder(const Checkpoint& checkpoint,
 Config TrainedDecoder::MechanismConfig() const {
   Config config = DefaultConfig(mechanism_->Describe());
   config.dim = settings_.dim;
-  config.chunk_width = settings_.chunk_width;
-  config.num_contexts = settings_.num_contexts;
+  config.options["chunk_width"] = settings_.chunk_width;
+  config.options["num_contexts"] = settings_.num_contexts;
   config.energy = EnergyKind::kAdditive;
   if (settings_.mechanism == "memory") {
     config.options["encoder_scoring"] = settings_.encoder_scoring;

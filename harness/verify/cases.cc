@@ -87,21 +87,21 @@ class Grid {
   }
 
   void CrossAxes(const Crossing& crossing, Cases cases) {
-    if (Declares("chunk_width")) {
+    if (FindOption(about_, "chunk_width") != nullptr) {
       const Index T = cases[0].memory_length;
       std::vector<Index> widths = {1, 2, 3, kInfiniteWidth};
       if (T + 1 > 3) widths.push_back(T + 1);
       if (!crossing.widths) widths = {3};
       cases = Cross(cases, widths, [](Index w, Config& config) {
-        config.chunk_width = w;
+        config.options["chunk_width"] = w;
         return w == kInfiniteWidth ? std::string("w=inf")
                                    : fmt::format("w={}", w);
       });
     }
-    if (Declares("num_contexts")) {
+    if (FindOption(about_, "num_contexts") != nullptr) {
       cases = Cross(cases, std::array<Index, 3>{1, 3, 8},
                     [](Index K, Config& config) {
-                      config.num_contexts = K;
+                      config.options["num_contexts"] = K;
                       return fmt::format("K={}", K);
                     });
     }
@@ -385,12 +385,11 @@ void VerifyInputs::DrawScores(const VerifyCase& verify_case,
                               const Description& description) {
   const Index T = verify_case.memory_length;
   const Index U = verify_case.output_length;
-  const Index K = verify_case.config.num_contexts;
   const std::string& family = verify_case.scores;
   const auto length = [&](char letter) {
     return letter == 'T'   ? T
            : letter == 'U' ? U
-           : letter == 'K' ? K
+           : letter == 'K' ? verify_case.config.Option<Index>("num_contexts")
                            : verify_case.config.dim;
   };
   for (const std::vector<InputSpec>& alternatives : description.scores) {

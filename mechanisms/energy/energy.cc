@@ -1,9 +1,11 @@
 #include "mechanisms/energy/energy.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "mechanisms/common/eigen_views.h"
 #include "mechanisms/common/joined_rows.h"
+#include "mechanisms/description.h"
 #include "mechanisms/energy/additive_pairs.h"
 #include "mechanisms/energy/parameters.h"
 #include "mechanisms/kernels/kernels.h"
@@ -387,6 +389,18 @@ EnergyCost CostOfEnergy(const Config& config, EnergyRole role, EnergyUse use,
     cost.reads_memory = true;
   }
   return cost;
+}
+
+bool TakesEnergiesAlone(const Description& description) {
+  const auto has_energies = [](const std::vector<InputSpec>& list) {
+    return std::ranges::any_of(list, [](const InputSpec& score) {
+      return score.name == kEnergiesInput.name ||
+             score.name == kChunkEnergiesInput.name;
+    });
+  };
+  return HasMode(description, Mode::kGradient) &&
+         FindScore(description, kEnergiesInput.name) != nullptr &&
+         std::ranges::all_of(description.scores, has_energies);
 }
 
 OptionSpec KeysOption() {

@@ -51,6 +51,10 @@ inline const InputSpec kChunkKeysInput = {
 inline const InputSpec kChunkStatesInput = {
     .name = "chunk_states", .shape = "Ud", .energy = EnergyKind::kDot};
 
+// Whether attention of a mechanism follows from energies, and from chunk
+// energies where it declares them, and from nothing else.
+bool TakesEnergiesAlone(const Description& description);
+
 // The table that was given for the energies of a role.
 template <class Real>
 struct GivenScore {

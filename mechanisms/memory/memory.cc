@@ -19,15 +19,15 @@ class MemoryDecoder final : public Decoder<Real> {
   MemoryDecoder(const Config& config, const SequenceInputs<Real>& inputs)
       : kernels_(BestKernels<Real>()),
         dim_(config.dim),
-        num_contexts_(config.num_contexts),
+        num_contexts_(NumContexts(config)),
         want_weights_(config.want_weights),
-        given_(FindGiven(inputs, config.num_contexts)),
+        given_(FindGiven(inputs, NumContexts(config))),
         score_encoder_(config.Option<std::string>("encoder_scoring")),
         score_decoder_(config.Option<std::string>("decoder_scoring")),
         encoding_(config),
-        contexts_(Size(config.num_contexts * config.dim)),
-        block_(Size(kBlock * config.num_contexts)),
-        scores_(Size(config.num_contexts)) {
+        contexts_(Size(NumContexts(config) * config.dim)),
+        block_(Size(kBlock * NumContexts(config))),
+        scores_(Size(NumContexts(config))) {
     if (given_) return;
     encoder_ =
         inputs.parameters->Matrix(kEncoderParameter, num_contexts_, dim_);
@@ -167,7 +167,6 @@ const Description& About() {
       .name = "memory",
       .title = "fixed-size memory attention",
       .paper = "Britz et al. 2017, section 3, eqs 4-10",
-      .axes = {"num_contexts"},
       .modes = {Mode::kDecode, Mode::kExpect, Mode::kGradient},
       .schedules = {Schedule::kOnline},
       .variants = {{"exact", "K contexts made while encoding"},
@@ -175,7 +174,11 @@ const Description& About() {
                     .help = "eqs 4 to 10 in scalar loops",
                     .is_reference = true,
                     .counts_memory = false}},
-      .options = {{.name = "encoder_scoring",
+      .options = {{.name = "num_contexts",
+                   .default_value = std::int64_t{32},
+                   .least = 1,
+                   .help = "K, vectors of the fixed-size memory"},
+                  {.name = "encoder_scoring",
                    .default_value = std::string("softmax"),
                    .allowed = {"softmax", "sigmoid"},
                    .help = "score of eq 5, over the K contexts of each entry"},
@@ -201,7 +204,8 @@ const Description& About() {
                    .help = "S of eq 10, the longest source; 0: T"}},
       .scores = {{{.name = kEncoderScores, .shape = "TK"}},
                  {{.name = kDecoderScores, .shape = "UK"}}},
-      .online = false};
+      .online = false,
+      .beam = true};
   return about;
 }
 
@@ -240,7 +244,7 @@ class Memory final : public Mechanism<Real> {
     if (config.mode != Mode::kDecode) return CountTraining<Real>(config, work);
     const auto T = static_cast<double>(work.memory_length);
     const auto U = static_cast<double>(work.steps.size());
-    const auto K = static_cast<double>(config.num_contexts);
+    const auto K = static_cast<double>(NumContexts(config));
     const auto d = static_cast<double>(config.dim);
     const bool encoded =
         config.Option<std::string>("position_encoding") != "none";

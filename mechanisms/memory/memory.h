@@ -36,6 +36,10 @@ template <class Real>
 std::unique_ptr<Decoder<Real>> MakeReference(
     const Config& config, const SequenceInputs<Real>& inputs);
 
+inline Index NumContexts(const Config& config) {
+  return config.Option<Index>("num_contexts");
+}
+
 // W_alpha [K, d] and W_beta [K, d].
 inline constexpr char kEncoderParameter[] = "memory.encoder";
 inline constexpr char kDecoderParameter[] = "memory.decoder";

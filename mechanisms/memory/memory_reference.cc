@@ -12,7 +12,7 @@ class Reference final : public Decoder<Real> {
 
  public:
   Reference(const Config& config, const SequenceInputs<Real>& inputs)
-      : K_(config.num_contexts), scores_(config, inputs) {}
+      : K_(NumContexts(config)), scores_(config, inputs) {}
 
   void Append(const MatrixView<const Real>& rows) override {
     for (Index t = 0; t < rows.rows; ++t) {

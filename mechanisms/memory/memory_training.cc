@@ -34,9 +34,9 @@ template <class Real>
 class Training {
  public:
   Training(const Config& config, const Sequence<Real>& sequence)
-      : num_contexts_(config.num_contexts),
+      : num_contexts_(NumContexts(config)),
         dim_(config.dim),
-        given_(FindGiven(sequence.inputs, config.num_contexts)),
+        given_(FindGiven(sequence.inputs, NumContexts(config))),
         score_encoder_(config.Option<std::string>("encoder_scoring")),
         score_decoder_(config.Option<std::string>("decoder_scoring")),
         encoding_(config),
@@ -206,7 +206,7 @@ template <class Real>
 Operations CountTraining(const Config& config, const CountedWork& work) {
   const auto T = static_cast<double>(work.memory_length);
   const auto U = static_cast<double>(work.steps.size());
-  const auto K = static_cast<double>(config.num_contexts);
+  const auto K = static_cast<double>(NumContexts(config));
   const auto d = static_cast<double>(config.dim);
   const bool gradient = config.mode == Mode::kGradient;
   const bool encoded =

@@ -15,8 +15,8 @@ class Reference {
 
  public:
   Reference(const Config& config, const Sequence<Real>& sequence)
-      : given_(FindGiven(sequence.inputs, config.num_contexts)),
-        K_(Size(config.num_contexts)),
+      : given_(FindGiven(sequence.inputs, NumContexts(config))),
+        K_(Size(NumContexts(config))),
         scores_(config, sequence.inputs),
         h_(sequence.memory),
         s_(sequence.states) {

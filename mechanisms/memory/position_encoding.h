@@ -13,7 +13,7 @@ namespace attnbench::memory {
 class PositionEncoding {
  public:
   explicit PositionEncoding(const Config& config)
-      : num_contexts_(config.num_contexts),
+      : num_contexts_(NumContexts(config)),
         max_length_(config.Option<std::int64_t>("max_length")),
         kind_(config.Option<std::string>("position_encoding")),
         inside_(config.Option<std::string>("place") == "inside") {}

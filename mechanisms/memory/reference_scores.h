@@ -25,8 +25,8 @@ class ReferenceScores {
         encoder_scoring_(config.Option<std::string>("encoder_scoring")),
         decoder_scoring_(config.Option<std::string>("decoder_scoring")),
         max_length_(config.Option<std::int64_t>("max_length")),
-        given_(FindGiven(inputs, config.num_contexts)),
-        K_(config.num_contexts) {
+        given_(FindGiven(inputs, NumContexts(config))),
+        K_(NumContexts(config)) {
     if (given_) return;
     W_alpha_ = inputs.parameters->Matrix(kEncoderParameter, K_, config.dim);
     W_beta_ = inputs.parameters->Matrix(kDecoderParameter, K_, config.dim);

@@ -24,7 +24,11 @@ const Description& About() {
       HardDescription({.name = "mocha",
                        .title = "monotonic chunkwise attention",
                        .paper = "Chiu and Raffel 2018, 2.3, algorithm 1",
-                       .axes = {"chunk_width", "energy", "end"}},
+                       .axes = {"energy", "end"},
+                       .options = {{.name = "chunk_width",
+                                    .default_value = std::int64_t{4},
+                                    .least = 1,
+                                    .help = "w, entries of a window"}}},
                       /*has_chunk_energies=*/true, PublishedVariants());
   return about;
 }
@@ -36,7 +40,7 @@ std::unique_ptr<const Mechanism<Real>> MakeMechanism() {
   return std::make_unique<HardMechanism<Real>>(
       About(),
       [](const Config& config) {
-        return ChunkRule::Window(config.chunk_width);
+        return ChunkRule::Window(config.Option<Index>("chunk_width"));
       },
       &MakeReference<Real>,
       ChunkTraining<Real>{

@@ -11,7 +11,8 @@ template <class Real>
 class Reference final : public HardReference<Real> {
  public:
   Reference(const Config& config, const SequenceInputs<Real>& inputs)
-      : HardReference<Real>(config, inputs), w_(config.chunk_width) {
+      : HardReference<Real>(config, inputs),
+        w_(config.Option<Index>("chunk_width")) {
     if (w_ > 1) ChunkEnergy_.emplace(config, inputs, EnergyRole::kChunk);
   }
 

@@ -149,7 +149,7 @@ Buffer<Number> MovingSumByConvolution(std::span<const Number> x, Index b,
 template <class Number>
 void PublishedWindow(const Config& config, const PublishedRow<Number>& row,
                      std::span<Number> attention) {
-  const Index w = config.chunk_width;
+  const Index w = config.Option<Index>("chunk_width");
   if (row.selection.empty()) return;
   if (w == 1) {  // hard monotonic attention: there are no chunk energies
     std::copy(row.selection.begin(), row.selection.end(), attention.begin());

@@ -36,8 +36,8 @@ Buffer<Number> MovingSumByConvolution(std::span<const Number> x, Index b,
                                       Index f);
 
 // This is a PublishedChunk: it writes beta [T] of config.variant for
-// w = config.chunk_width. Number is float, double, Dual<float> or Dual<double>.
-// It takes O(T w), and under moving_sum O(T).
+// w is option chunk_width. Number is float, double, Dual<float> or
+// Dual<double>. It takes O(T w), and under moving_sum O(T).
 template <class Number>
 void PublishedWindow(const Config& config, const PublishedRow<Number>& row,
                      std::span<Number> attention);

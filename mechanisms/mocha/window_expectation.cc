@@ -309,8 +309,9 @@ class WindowExpectation final : public ChunkExpectation<Real> {
 template <class Real>
 std::unique_ptr<ChunkExpectation<Real>> MakeWindowExpectation(
     const Config& config) {
-  if (config.chunk_width == 1) return nullptr;
-  return std::make_unique<WindowExpectation<Real>>(config.chunk_width);
+  if (config.Option<Index>("chunk_width") == 1) return nullptr;
+  return std::make_unique<WindowExpectation<Real>>(
+      config.Option<Index>("chunk_width"));
 }
 
 template std::unique_ptr<ChunkExpectation<float>> MakeWindowExpectation(

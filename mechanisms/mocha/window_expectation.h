@@ -33,7 +33,7 @@ std::unique_ptr<ChunkExpectation<Real>> MakeWindowExpectation(
 // Counts its operations for each entry of an output, as README.md does.
 inline FunctionCost WindowCost(const Config& config, Index memory_length) {
   // A window that begins at the first entry is a prefix, and no more.
-  if (config.chunk_width >= memory_length)
+  if (config.Option<Index>("chunk_width") >= memory_length)
     return {.forward = 5, .backward = 13};
   return {.forward = 9, .backward = 21};
 }

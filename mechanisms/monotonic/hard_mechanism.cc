@@ -194,9 +194,8 @@ Description HardDescription(Description about, bool has_chunk_energies,
     variant.approximates = true;
     about.variants.push_back(variant);
   }
-  about.options = Options();
-  for (const OptionSpec& option : ParallelOptions()) {
-    about.options.push_back(option);
+  for (const auto& options : {Options(), ParallelOptions()}) {
+    about.options.insert(about.options.end(), options.begin(), options.end());
   }
   about.forms = ParallelForms();
   about.scores = {{kProbabilitiesInput, kEnergiesInput}};
@@ -205,6 +204,7 @@ Description HardDescription(Description about, bool has_chunk_energies,
     about.further = {kChunkKeysInput, kChunkStatesInput};
   }
   about.online = true;
+  about.beam = true;
   return about;
 }
 

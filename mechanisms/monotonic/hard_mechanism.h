@@ -75,9 +75,9 @@ struct ChunkTraining {
 };
 
 // Fills in what such mechanisms have in common in their descriptions: modes,
-// schedules, variants, options and inputs. `published` are the variants of
-// training that only approximate, without modes, beside kParallel, which all of
-// them have.
+// schedules, variants, options beside those of `about`, and inputs. `published`
+// are the variants of training that only approximate, without modes, beside
+// kParallel, which all of them have.
 Description HardDescription(Description about, bool has_chunk_energies,
                             const std::vector<VariantSpec>& published);
 

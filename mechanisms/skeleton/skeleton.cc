@@ -116,9 +116,8 @@ void MakeGradient(const Sequence<Real>& sequence,
 }
 
 // Says what `list` shows and what a sweep may cross. Declare the axes that
-// change your mechanism (chunk_width, num_contexts, energy, end) and options of
-// your own; the harness checks their values before they get here. chunk_width
-// can be kInfiniteWidth, with which j + w overflows.
+// change your mechanism (energy, end) and options of your own; the harness
+// checks their values before they get here.
 const Description& About() {
   static const Description about = {
       .name = "skeleton",
@@ -159,9 +158,7 @@ class Skeleton final : public Mechanism<Real> {
   }
 
   // Leave out both, and the modes from Describe, of a mechanism that does not
-  // train. One whose attention follows from energies has less to write:
-  // training/attention_function.h does everything but the step from energies to
-  // attention.
+  // train.
   void Expect(const Config& config, const Sequence<Real>& sequence,
               const Expectation<Real>& out) const override {
     if (VariantOf(About(), config).is_reference) {

@@ -8,7 +8,8 @@
 // takes O(d (T + U)). Replace this paragraph by yours: the formula with paper
 // and equation, shapes, cost, errors.
 //
-// README.md beside this file says how to make a mechanism of it.
+// README.md beside this file says how to make a mechanism of it, and where the
+// example with energies and a scan is.
 #ifndef ATTNBENCH_MECHANISMS_SKELETON_SKELETON_H_
 #define ATTNBENCH_MECHANISMS_SKELETON_SKELETON_H_
 

@@ -150,7 +150,8 @@ const Description& About() {
                    published::VariantO0()},
       .options = {KeysOption()},
       .scores = {{kEnergiesInput}},
-      .online = false};
+      .online = false,
+      .beam = true};
   return about;
 }
 
@@ -205,23 +206,7 @@ class Soft final : public Mechanism<Real> {
       return CountTraining<Real>(config, work, /*has_chunk_energies=*/false,
                                  kSoftmaxCost);
     }
-    const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention,
-                                           EnergyUse::kMany, work.scores_given);
-    const auto d = static_cast<double>(config.dim);
-    const auto T = static_cast<double>(work.memory_length);
-    const auto U = static_cast<double>(work.steps.size());
-    const double states = work.memory_length > 0 ? U : 0;
-    Operations total;
-    total.energies = T * U;
-    total.memory_rows =
-        U * SoftmaxContextRows(T, energy) + T * energy.rows_per_entry;
-    total.flops = T * energy.flops_per_entry + states * energy.flops_per_state +
-                  T * U * energy.flops_per_energy +
-                  U * SoftmaxContextFlops(T, d);
-    total.bytes = sizeof(Real) * d *
-                  (total.memory_rows + states * energy.rows_per_state +
-                   T * U * energy.parameter_rows_per_energy + U);
-    return total;
+    return CountSoftmaxDecoding<Real>(config, work);
   }
 
  private:

@@ -81,6 +81,32 @@ inline double SoftmaxContextRows(double n, const EnergyCost& cost) {
   return n * (cost.rows_per_energy + (cost.reads_memory ? 0 : 1));
 }
 
+// This is Mechanism::Count in mode decode, if each output weighs the entries
+// [begin, end) of its step by the softmax of their energies.
+template <class Real>
+Operations CountSoftmaxDecoding(const Config& config, const CountedWork& work) {
+  const EnergyCost energy = CostOfEnergy(config, EnergyRole::kAttention,
+                                         EnergyUse::kMany, work.scores_given);
+  const auto d = static_cast<double>(config.dim);
+  const auto T = static_cast<double>(work.memory_length);
+  Operations total;
+  total.flops = T * energy.flops_per_entry;
+  total.memory_rows = T * energy.rows_per_entry;
+  double other_rows = 0;  // states, parameters and contexts
+  for (const StepTrace& step : work.steps) {
+    other_rows += 1;
+    if (step.begin == step.end) continue;
+    const auto n = static_cast<double>(step.end - step.begin);
+    total.energies += n;
+    total.flops += energy.flops_per_state + n * energy.flops_per_energy +
+                   SoftmaxContextFlops(n, d);
+    total.memory_rows += SoftmaxContextRows(n, energy);
+    other_rows += energy.rows_per_state + n * energy.parameter_rows_per_energy;
+  }
+  total.bytes = sizeof(Real) * d * (total.memory_rows + other_rows);
+  return total;
+}
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_MECHANISMS_SOFT_SOFTMAX_CONTEXT_H_

@@ -48,7 +48,7 @@ class Call {
       : inputs_(inputs),
         mechanism_(*FindMechanism<Real>("memory")),
         config_(DefaultConfig(mechanism_.Describe())) {
-    config_.num_contexts = inputs.num_contexts();
+    config_.options["num_contexts"] = inputs.num_contexts();
     if (inputs.memory.defined()) config_.dim = inputs.memory.size(3);
     config_.options["encoder_scoring"] = options.encoder_scoring;
     config_.options["decoder_scoring"] = options.decoder_scoring;

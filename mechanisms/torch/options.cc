@@ -11,8 +11,8 @@
 #include <variant>
 
 #include "mechanisms/description.h"
+#include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
-#include "mechanisms/training/attention_function.h"
 #include "mechanisms/training/noise.h"
 
 namespace attnbench::torch_operators {
@@ -44,22 +44,15 @@ std::string EnergyMechanismNames() {
   return Joined(names);
 }
 
-// The options that can be given, with the axes that are not data.
+// The options that can be given, with the end policy.
 std::vector<OptionSpec> SpecsOf(const Description& about) {
   std::vector<OptionSpec> specs;
-  const Config defaults;
-  for (const std::string& axis : about.axes) {
-    if (axis == kWidth) {
-      specs.push_back({.name = axis,
-                       .default_value = std::int64_t{defaults.chunk_width},
-                       .least = 1});
-    } else if (axis == kEnd) {
-      specs.push_back(
-          {.name = axis,
-           .default_value = std::string(TextOf(defaults.end)),
-           .allowed = {TextOf(EndPolicy::kAbsorb), TextOf(EndPolicy::kStayLast),
-                       TextOf(EndPolicy::kRestart)}});
-    }
+  if (std::ranges::find(about.axes, kEnd) != about.axes.end()) {
+    specs.push_back(
+        {.name = kEnd,
+         .default_value = std::string(TextOf(Config().end)),
+         .allowed = {TextOf(EndPolicy::kAbsorb), TextOf(EndPolicy::kStayLast),
+                     TextOf(EndPolicy::kRestart)}});
   }
   std::ranges::copy_if(
       about.options, std::back_inserter(specs), [](const OptionSpec& spec) {
@@ -141,6 +134,9 @@ const Description& DescribeEnergyMechanism(const std::string& name) {
                     name.substr(0, kShown), "'");
   const Description& about = mechanism->Describe();
   if (TakesEnergiesAlone(about)) return about;
+  TORCH_CHECK_VALUE(HasMode(about, Mode::kGradient),
+                    "mechanism must be one of ", EnergyMechanismNames(), ": ",
+                    name, " has no ", FunctionOf(Mode::kGradient));
   std::vector<std::string> scores;
   for (const std::vector<InputSpec>& list : about.scores) {
     scores.push_back(list[0].name);
@@ -171,9 +167,7 @@ Config ConfigOf(const Description& about, c10::string_view options) {
         name.substr(0, kShown), "', but ",
         specs.empty() ? "none" : Joined(specs, &OptionSpec::name));
     if (name == kWidth && text == kInfinite) {
-      config.chunk_width = kInfiniteWidth;
-    } else if (name == kWidth) {
-      config.chunk_width = std::get<std::int64_t>(Read(*spec, text));
+      config.options[kWidth] = kInfiniteWidth;
     } else if (name == kEnd) {
       config.end = EndOf(std::get<std::string>(Read(*spec, text)));
     } else {

@@ -20,9 +20,9 @@ const char* TextOf(EndPolicy end);
 // are, if it is not known or not one of them.
 const Description& DescribeEnergyMechanism(const std::string& name);
 
-// Gives the config of options, NAME=VALUE,NAME=VALUE: chunk_width (a number or
-// inf) and end of mechanisms that have these axes, and those of the description
-// that are of all its variants, with the values of `attnbench list`. What is
+// Gives the config of options, NAME=VALUE,NAME=VALUE: end of mechanisms that
+// have this axis, and those of the description that are of all its variants,
+// with the values of `attnbench list` (chunk_width can be inf). What is
 // left out is at its default. Throws c10::ValueError that names `options` and
 // the option, and says what is allowed. `noise` is refused: it would be the
 // same in every call.

@@ -284,7 +284,7 @@ Options ScanOptions(const std::string& mechanism, bool probabilities,
       .config = DefaultConfig(FindMechanism<float>(mechanism)->Describe()),
       .gives_alpha = mechanism != "monotonic",
       .numbers = probabilities ? Numbers::kProbabilities : Numbers::kAny};
-  options.config.chunk_width = width;
+  options.config.options["chunk_width"] = width;
   options.config.end = EndOf(end);
   return options;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "mechanisms/common/eigen_views.h"
-#include "mechanisms/description.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/energy/energy_gradient.h"
 #include "mechanisms/training/noise.h"
@@ -385,18 +384,6 @@ class Training {
 };
 
 }  // namespace
-
-bool TakesEnergiesAlone(const Description& description) {
-  const auto has_energies = [](const std::vector<InputSpec>& list) {
-    return std::ranges::any_of(list, [](const InputSpec& score) {
-      return score.name == kEnergiesInput.name ||
-             score.name == kChunkEnergiesInput.name;
-    });
-  };
-  return HasMode(description, Mode::kGradient) &&
-         FindScore(description, kEnergiesInput.name) != nullptr &&
-         std::ranges::all_of(description.scores, has_energies);
-}
 
 template <class Real>
 void ExpectByFunction(AttentionFunction<Real>& function, const Config& config,

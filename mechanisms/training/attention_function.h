@@ -20,10 +20,6 @@
 
 namespace attnbench {
 
-// Whether attention of a mechanism follows from energies, and from chunk
-// energies where it declares them, and from nothing else.
-bool TakesEnergiesAlone(const Description& description);
-
 template <class Number>
 struct ScoreTables {
   MatrixView<const Number> choice;          // [U, T], p_choose or energies

@@ -19,6 +19,40 @@ class NewcomerTest(unittest.TestCase):
         names = [m["name"] for m in json.loads(listed.stdout)["mechanisms"]]
         self.assertIn("newcomer", names)
 
+    def test_what_works_and_what_is_skipped_names_the_function_that_is_missing(self):
+        listed = json.loads(subprocess.run([PROGRAM, "list", "--json"], check=True,
+                                           capture_output=True).stdout)
+        uses = {m["name"]: {use["name"]: use["lacks"] for use in m["uses"]}
+                for m in listed["mechanisms"]}
+        names = ["decode", "beam", "advise", "expect", "verify", "gradient", "operator", "train"]
+        self.assertEqual(uses["wait_k"], dict.fromkeys(names))
+        self.assertEqual(uses["newcomer"], {
+            **dict.fromkeys(names), "beam": "StepBeam", "operator": "energies as scores",
+            "train": "energies as its only scores"})
+        self.assertEqual(uses["two_heads"], {
+            **dict.fromkeys(names), "expect": "Expect", "verify": "Expect",
+            **dict.fromkeys(("gradient", "operator", "train"), "Gradient")})
+        with tempfile.TemporaryDirectory() as folder:
+            result = os.path.join(folder, "r.json")
+
+            def messages(*grid):
+                subprocess.run([PROGRAM, "run-sweep", "-T", "6", "-d", "8", "--repetitions", "2",
+                                "-o", result, "--force", *grid], check=True, capture_output=True)
+                with open(result, encoding="utf-8") as file:
+                    return [(cell["status"], cell["message"])
+                            for cell in json.load(file)["cells"]]
+
+            # Greedy decoding needs no beam.
+            self.assertEqual(
+                messages("--mechanism", "newcomer", "--scope", "decoder", "--workload", "copy:1",
+                         "--beam", "1,3"),
+                [("ok", None),
+                 ("skipped", "newcomer has no StepBeam, which a beam of 3 needs")])
+            self.assertEqual(
+                messages("--mechanism", "soft,two_heads", "--mode", "gradient"),
+                [("ok", None),
+                 ("skipped", "two_heads has no Gradient, which mode gradient needs")])
+
     def test_every_head_of_an_output_is_checked_counted_and_shown(self):
         decoded = subprocess.run(
             [PROGRAM, "decode", "--mechanism", "two_heads", "-T", "9", "-U", "4", "-d", "8"],

@@ -131,7 +131,7 @@ class Verify(unittest.TestCase):
                 (("--mechanism", "soft", "--option", "threshold=1"),
                  "unknown option 'threshold'"),
                 (("--option", "max_length"), "'max_length' is not KEY=VALUE"),
-                (("--option", "max_length=-1"), "option max_length: '-1' is not"),
+                (("--option", "max_length=-1"), "option max_length: -1 is out of range; allowed: whole numbers from 0"),
                 (("--option", "preset=mad2017"), "--option preset: is of variant parallel"),
                 (("--option", "sample=false"), "option sample: is false, and trials need true"),
                 (("--trials", ""), "--trials: an empty value"),

@@ -96,8 +96,8 @@ TEST(Beam, EveryHypothesisIsDecodedAsIfItWereAlone) {
           Config config = DefaultConfig(*mechanism, 6);
           config.energy = energy;
           config.end = end;
-          config.chunk_width = 3;
-          config.num_contexts = 5;
+          config.options["chunk_width"] = 3;
+          config.options["num_contexts"] = 5;
           if (config.options.contains("keys")) {
             config.options["keys"] = std::string(keys);
           }
@@ -143,7 +143,7 @@ TEST(Beam, GivenScoresAreThoseOfTheOutput) {
     const Mechanism<double>& mechanism = *FindMechanism<double>(name);
     testing::GivenInputs<double> inputs(rows);
     Config config = DefaultConfig(mechanism, inputs.dim());
-    config.num_contexts = 2;
+    config.options["num_contexts"] = 2;
     const Sequence<double> sequence = inputs.View();
     DecodeSequence(mechanism, config, sequence, [](Index, const auto&) {});
     const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);

@@ -55,7 +55,7 @@ TEST(CountTest, MonotonicUnderDot) {
 
 TEST(CountTest, MochaAddsTheChunkUnderDot) {
   Config config = ConfigFor("mocha");
-  config.chunk_width = 2;
+  config.options["chunk_width"] = 2;
   // This adds to monotonic 2 chunk energies on 2 keys of their own, 2 mixed
   // rows and the chunk's state.
   ExpectCount("mocha", config, 5, HardSteps(0),
@@ -65,7 +65,7 @@ TEST(CountTest, MochaAddsTheChunkUnderDot) {
 
 TEST(CountTest, MochaOfWidthOneCountsAsMonotonic) {
   Config config = ConfigFor("mocha");
-  config.chunk_width = 1;
+  config.options["chunk_width"] = 1;
   ExpectCount("mocha", config, 5, HardSteps(1),
               {6, 0, 6 + 1, 6 * 8 + 6, kRowBytes * (6 + 1 + 2 + 3)});
 }
@@ -98,9 +98,14 @@ TEST(CountTest, MochaUnderBilinearKeysPrecomputed) {
        kRowBytes * (30 + 2 + 1 + 3)});
 }
 
+// Two outputs that weigh all of 5 entries.
+std::vector<StepTrace> SoftSteps() {
+  return std::vector<StepTrace>(2, StepTrace{.end = 5});
+}
+
 TEST(CountTest, SoftReadsTTimesUEntries) {
   // Under dot the row of an energy is the row that is mixed.
-  ExpectCount("soft", ConfigFor("soft"), 5, std::vector<StepTrace>(2),
+  ExpectCount("soft", ConfigFor("soft"), 5, SoftSteps(),
               {10, 0, 10, 10 * 8 + 2 * Softmax(5), kRowBytes * (10 + 2 + 2)});
 }
 
@@ -111,7 +116,7 @@ TEST(CountTest, SoftUnderAdditiveKeysPrecomputed) {
   // row read and one written; W s 32 for each output, and its exp 8; each
   // energy 5 d = 20, with a key and a row read.
   ExpectCount(
-      "soft", config, 5, std::vector<StepTrace>(2),
+      "soft", config, 5, SoftSteps(),
       {10, 0, 5 * 2 + 10 * 2, 5 * 44 + 2 * 40 + 10 * 20 + 2 * Softmax(5),
        kRowBytes * (30 + 2 * (1 + 4) + 2)});
 }
@@ -121,18 +126,18 @@ TEST(CountTest, SoftUnderAdditiveKeysOnDemand) {
   config.energy = EnergyKind::kAdditive;
   config.options["keys"] = std::string("on_demand");
   // Each of the 10 energies has its V h + b; bytes have the d rows of V each.
-  ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
+  ExpectCount("soft", config, 5, SoftSteps(),
               {10, 0, 10, 2 * 32 + 10 * (16 + 36) + 2 * Softmax(5),
                kRowBytes * (50 + 2 * (1 + 4) + 2)});
 }
 
 TEST(CountTest, GivenScoresCostNothingToMake) {
   Config config = ConfigFor("soft");
-  ExpectCount("soft", config, 5, std::vector<StepTrace>(2),
+  ExpectCount("soft", config, 5, SoftSteps(),
               {10, 0, 10, 2 * Softmax(5), kRowBytes * (10 + 2)},
               /*scores_given=*/true);
   config = ConfigFor("mocha");
-  config.chunk_width = 2;
+  config.options["chunk_width"] = 2;
   // The scores are still compared with the threshold.
   ExpectCount("mocha", config, 5, HardSteps(0),
               {6, 2, 2, 6 + Softmax(2), kRowBytes * (2 + 3)},
@@ -181,15 +186,15 @@ TEST(CountTest, TrainingUnderAdditiveReadsAKeyForEachPair) {
 TEST(CountTest, TrainingFromScoresToAttention) {
   Config config = ConfigFor("mocha");
   config.mode = Mode::kGradient;
-  config.chunk_width = 2;
+  config.options["chunk_width"] = 2;
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
               {10, 10, 0, 10 * (4 + 6 + 9 + 21), 2 * 4 * 10 * 3},
               /*scores_given=*/true, /*attention_only=*/true);
-  config.chunk_width = 5;  // all entries: windows are prefixes
+  config.options["chunk_width"] = 5;  // all entries: windows are prefixes
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
               {10, 10, 0, 10 * (4 + 6 + 5 + 13), 2 * 4 * 10 * 3},
               /*scores_given=*/true, /*attention_only=*/true);
-  config.chunk_width = 1;  // no chunk energies
+  config.options["chunk_width"] = 1;  // no chunk energies
   ExpectCount("mocha", config, 5, std::vector<StepTrace>(2),
               {10, 0, 0, 10 * (4 + 6), 2 * 4 * 10 * 2}, /*scores_given=*/true,
               /*attention_only=*/true);
@@ -207,7 +212,7 @@ TEST(CountTest, TrainingFromScoresToAttention) {
 
 TEST(CountTest, TrainingOfMemory) {
   Config config = ConfigFor("memory");
-  config.num_contexts = 2;
+  config.options["num_contexts"] = 2;
   config.mode = Mode::kGradient;
   // The K scores take 5, and 4 back, for 3 entries and 2 outputs; scores and
   // contexts take 2 K d for each, and twice that back. Rows are as in decoding,
@@ -231,7 +236,7 @@ TEST(CountTest, AnEmptyMemoryCostsItsContexts) {
 
 TEST(CountTest, MemoryInClosedForm) {
   Config config = ConfigFor("memory");
-  config.num_contexts = 2;
+  config.options["num_contexts"] = 2;
   // Each of 3 entries and 2 outputs takes K products of 2 d (16), a score of 5
   // K (10) and K updates of 2 d (16). The rows are 3 entries and 2 contexts for
   // each output; bytes also have K parameter rows each time, the K contexts

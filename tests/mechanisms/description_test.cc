@@ -15,10 +15,12 @@ namespace {
 using ::testing::HasSubstr;
 
 Description Newcomer() {
-  return {.name = "newcomer",
-          .axes = {"energy"},
-          .scores = {{{.name = "gates", .shape = "UK"}}},
-          .further = {{.name = "keys_of_heads", .shape = "Td"}}};
+  return {
+      .name = "newcomer",
+      .axes = {"energy"},
+      .options = {{.name = "num_contexts", .default_value = std::int64_t{2}}},
+      .scores = {{{.name = "gates", .shape = "UK"}}},
+      .further = {{.name = "keys_of_heads", .shape = "Td"}}};
 }
 
 std::string Refusal(const std::vector<Description>& all) {
@@ -148,6 +150,7 @@ TEST(Description, WhoseReferenceIsOneInNameOrFlagAloneIsRefused) {
 
 TEST(Description, ThatGivesAnOptionToAVariantThatThereIsNotIsRefused) {
   Description about = Newcomer();
+  about.scores = {};
   about.variants = {{"exact", ""}, {"closed", ""}};
   about.options = {
       {.name = "preset", .default_value = false, .variant = "closed"}};
@@ -160,10 +163,18 @@ TEST(Description, ThatGivesAnOptionToAVariantThatThereIsNotIsRefused) {
 
 TEST(Description, WhoseVerifiedValuesAreNotOfTheOptionsTypeIsRefused) {
   Description about = Newcomer();
+  about.scores = {};
   about.options = {{.name = "ratio", .default_value = 1.0, .verified = {2.0}}};
   EXPECT_EQ(Refusal({about}), "none");
   about.options[0].verified = {2};
   EXPECT_THAT(Refusal({about}), HasSubstr("option 'ratio' verifies values"));
+}
+
+TEST(Description, ThatHasScoresOfKNumbersHasTheOptionThatSaysK) {
+  Description about = Newcomer();
+  about.options = {};
+  EXPECT_THAT(Refusal({about}), HasSubstr("does not have the option "
+                                          "num_contexts"));
 }
 
 TEST(FurtherInputs, AreThoseOfTheEnergyFunction) {

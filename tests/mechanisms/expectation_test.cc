@@ -119,7 +119,7 @@ std::string Name(const Case& c, EndPolicy end, const char* variant) {
 
 Config ConfigOf(const Case& c, EndPolicy end, const char* variant) {
   Config config = DefaultConfig(*FindMechanism<double>(c.mechanism), 0);
-  config.chunk_width = c.chunk_width;
+  config.options["chunk_width"] = c.chunk_width;
   config.end = end;
   config.variant = variant;
   return config;
@@ -469,7 +469,7 @@ TEST(ExpectationTest, GradientsAreTheSameWhateverElseIsWanted) {
         Config config = DefaultConfig(mechanism, 0);
         config.mode = Mode::kGradient;
         config.end = end;
-        config.chunk_width = 3;
+        config.options["chunk_width"] = 3;
         config.variant = name == "soft" ? "exact" : variant;
         SCOPED_TRACE(about.name + " " + config.variant);
         const auto gradients_of = [&](const Expectation<float>& out) {

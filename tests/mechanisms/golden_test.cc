@@ -62,7 +62,7 @@ Config ConfigOf(const json& golden, Config config) {
   config.want_weights = true;
   for (const auto& [key, value] : golden["options"].items()) {
     if (key == "chunk_width") {
-      config.chunk_width = value.get<Index>();
+      config.options["chunk_width"] = value.get<Index>();
     } else if (value.is_string()) {
       config.options.at(key) = value.get<std::string>();
     } else {
@@ -71,7 +71,7 @@ Config ConfigOf(const json& golden, Config config) {
   }
   const Rows scores = InputOf(golden, "decoder_scores");
   if (!scores.empty()) {
-    config.num_contexts = static_cast<Index>(scores[0].size());
+    config.options["num_contexts"] = static_cast<Index>(scores[0].size());
   }
   return config;
 }

@@ -162,7 +162,7 @@ const std::vector<double> kPowersOfTwo = {0, std::log(2), std::log(4),
 
 TEST(HandCheckedMocha, WindowEndsAtTheChoiceAndIsCutAtTheStart) {
   Config config = ConfigFor("mocha");
-  config.chunk_width = 3;
+  config.options["chunk_width"] = 3;
   const Decoded decoded =
       Decode("mocha", config,
              {.p_choose = {{1, 0, 0, 0, 0}, {0, 1, 0, 0, 0}, {0, 0, 0, 1, 0}},
@@ -176,7 +176,7 @@ TEST(HandCheckedMocha, WindowEndsAtTheChoiceAndIsCutAtTheStart) {
 
 TEST(HandCheckedMocha, AWindowOfTwoIsTwoEntries) {
   Config config = ConfigFor("mocha");
-  config.chunk_width = 2;
+  config.options["chunk_width"] = 2;
   const Decoded decoded =
       Decode("mocha", config,
              {.p_choose = {{0, 0, 0, 1, 0}}, .chunk_energies = {kPowersOfTwo}});
@@ -185,7 +185,7 @@ TEST(HandCheckedMocha, AWindowOfTwoIsTwoEntries) {
 
 TEST(HandCheckedMocha, AnInfiniteWindowReachesBackToTheFirstEntry) {
   Config config = ConfigFor("mocha");
-  config.chunk_width = kInfiniteWidth;
+  config.options["chunk_width"] = kInfiniteWidth;
   const Decoded decoded =
       Decode("mocha", config,
              {.p_choose = {{0, 0, 0, 1, 0}}, .chunk_energies = {kPowersOfTwo}});
@@ -196,7 +196,7 @@ TEST(HandCheckedMocha, AnInfiniteWindowReachesBackToTheFirstEntry) {
 // clipped below gives 0.5 and 0.5.
 TEST(HandCheckedMocha, SmallChunkEnergiesAreNotClipped) {
   Config config = ConfigFor("mocha");
-  config.chunk_width = 2;
+  config.options["chunk_width"] = 2;
   const Decoded decoded = Decode("mocha", config,
                                  {.p_choose = {{0, 0, 1, 0, 0}},
                                   .chunk_energies = {{0, -20, -15, -3, 0}}});
@@ -205,7 +205,7 @@ TEST(HandCheckedMocha, SmallChunkEnergiesAreNotClipped) {
 
 TEST(HandCheckedMocha, HugeChunkEnergiesNeitherOverflowNorVanish) {
   Config config = ConfigFor("mocha");
-  config.chunk_width = 20;
+  config.options["chunk_width"] = 20;
   // There are more entries than a block of the softmax (16), the largest one
   // last.
   std::vector<double> p(20, 0), u(20, -1e4), expected(20, 0);
@@ -255,7 +255,7 @@ TEST(HandCheckedSoft, TwoEntries) {
 TEST(HandCheckedMemory, OneContextUnderSoftmaxIsTheSumOfTheMemory) {
   // A softmax over K = 1 is 1 for each entry; over time it would be a mean.
   Config config = ConfigFor("memory");
-  config.num_contexts = 1;
+  config.options["num_contexts"] = 1;
   const Decoded decoded = Decode("memory", config,
                                  {.encoder_scores = {{3}, {-1}, {7}},
                                   .decoder_scores = {{5}, {-5}},
@@ -266,7 +266,7 @@ TEST(HandCheckedMemory, OneContextUnderSoftmaxIsTheSumOfTheMemory) {
 
 TEST(HandCheckedMemory, OneContextUnderSigmoidScalesIt) {
   Config config = ConfigFor("memory");
-  config.num_contexts = 1;
+  config.options["num_contexts"] = 1;
   config.options["decoder_scoring"] = std::string("sigmoid");
   config.options["encoder_scoring"] = std::string("sigmoid");
   // sigmoid(ln 3) = 3/4, sigmoid(0) = 1/2
@@ -278,7 +278,7 @@ TEST(HandCheckedMemory, OneContextUnderSigmoidScalesIt) {
 
 TEST(HandCheckedMemory, SoftmaxIsOverTheContextsOfEachEntry) {
   Config config = ConfigFor("memory");
-  config.num_contexts = 2;
+  config.options["num_contexts"] = 2;
   // alpha_1 = (3/4, 1/4), alpha_2 = (1/2, 1/2); beta = (1/4, 3/4).
   const Decoded decoded = Decode("memory", config,
                                  {.encoder_scores = {{std::log(3), 0}, {2, 2}},
@@ -293,7 +293,7 @@ TEST(HandCheckedMemory, SoftmaxIsOverTheContextsOfEachEntry) {
 Rows TwiceTheEncoding(const std::string& kind, std::int64_t max_length,
                       Index T) {
   Config config = ConfigFor("memory");
-  config.num_contexts = 4;
+  config.options["num_contexts"] = 4;
   config.options["encoder_scoring"] = std::string("sigmoid");
   config.options["decoder_scoring"] = std::string("sigmoid");
   config.options["position_encoding"] = kind;
@@ -337,7 +337,7 @@ TEST(HandCheckedMemory, RenormalizedRowsSumToOneOrHaveMeanOne) {
 
 TEST(HandCheckedMemory, InsideMultipliesTheScoreBeforeItsSigmoid) {
   Config config = ConfigFor("memory");
-  config.num_contexts = 1;
+  config.options["num_contexts"] = 1;
   config.options["encoder_scoring"] = std::string("sigmoid");
   config.options["position_encoding"] = std::string("raw");
   // For K = 1, L(1, t) = t/T, so the scores are ln 3 and 2 ln 3: 3/4 and 9/10.

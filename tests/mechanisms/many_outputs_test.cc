@@ -133,7 +133,7 @@ struct Form {
   Config config() const {
     Config config = testing::DefaultConfig(*FindMechanism<float>(mechanism), 1);
     if (exact.chunk == Chunk::kWindow) {
-      config.chunk_width = static_cast<Index>(exact.width);
+      config.options["chunk_width"] = static_cast<Index>(exact.width);
     }
     if (exact.restarts) config.end = EndPolicy::kRestart;
     return config;

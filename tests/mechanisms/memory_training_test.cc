@@ -30,7 +30,7 @@ const Mechanism<Real>& TheMechanism() {
 template <class Real>
 Config ConfigOf(Index K, Index d) {
   Config config = DefaultConfig(TheMechanism<Real>(), d);
-  config.num_contexts = K;
+  config.options["num_contexts"] = K;
   config.want_weights = true;
   return config;
 }
@@ -64,18 +64,18 @@ class Problem {
   Problem(const Config& config, Index T, Index U, bool scores_given)
       : config_(config),
         inputs_(T, U, config.dim, 3),
-        scores_(T, U, config.num_contexts, 4),
+        scores_(T, U, config.Option<Index>("num_contexts"), 4),
         d_attention_(T, 1, U, 5),
         d_contexts_(1, U, config.dim, 6),
         scores_given_(scores_given),
         attention_(U, T, Real{7}),
         contexts_(U, config.dim, Real{7}),
-        to_encoder_(T, config.num_contexts, Real{7}),
-        to_decoder_(U, config.num_contexts, Real{7}),
+        to_encoder_(T, config.Option<Index>("num_contexts"), Real{7}),
+        to_decoder_(U, config.Option<Index>("num_contexts"), Real{7}),
         to_memory_(T, config.dim, Real{7}),
         to_states_(U, config.dim, Real{7}) {
     for (Real& x : scores_.memory) x *= 2;
-    const Index K = config.num_contexts;
+    const Index K = config.Option<Index>("num_contexts");
     given_.Set("encoder_scores", {scores_.memory.data(), T, K});
     given_.Set("decoder_scores", {scores_.states.data(), U, K});
   }
@@ -164,8 +164,8 @@ class Problem {
     }
     all.push_back({"states", inputs_.states, made.at("to_states")});
     for (const char* name : {"memory.encoder", "memory.decoder"}) {
-      const auto view =
-          inputs_.parameters.Matrix(name, config_.num_contexts, config_.dim);
+      const auto view = inputs_.parameters.Matrix(
+          name, config_.Option<Index>("num_contexts"), config_.dim);
       // The array is not const, so a derivative may move it.
       all.push_back(
           {name,

@@ -28,7 +28,7 @@ using testing::RowView;
 
 Config ConfigOf(Index w, const std::string& variant = "exact") {
   Config config;
-  config.chunk_width = w;
+  config.options["chunk_width"] = w;
   config.variant = variant;
   return config;
 }

@@ -121,7 +121,8 @@ TYPED_TEST(PropertiesTest, AnIndifferentOutputGivesEveryEntryOneKthOfAWeight) {
          DecodeKeepingSteps(mechanism, config, inputs.View())) {
       RC_ASSERT(static_cast<Index>(step.weights.size()) == shape.T);
       for (const Real weight : step.weights) {
-        RC_ASSERT(std::abs(weight * static_cast<Real>(config.num_contexts) -
+        RC_ASSERT(std::abs(weight * static_cast<Real>(
+                                        config.Option<Index>("num_contexts")) -
                            1) <= tolerance);
       }
     }
@@ -236,7 +237,7 @@ TYPED_TEST(PropertiesTest, AWindowOfOneIsHardMonotonicAttentionBitForBit) {
   CheckProperty([] {
     const Shape shape = DrawShape(0);
     Config config = DrawConfig(*FindMechanism<Real>("mocha"), shape.d);
-    config.chunk_width = 1;
+    config.options["chunk_width"] = 1;
     const Real bias = DrawOneOf<Real>("bias", {0, -1});
     const auto mocha = DecodeWith("mocha", config, shape, bias);
     const auto monotonic = DecodeWith("monotonic", config, shape, bias);
@@ -251,9 +252,9 @@ TYPED_TEST(PropertiesTest, AnInfiniteWindowIsAWindowOfTheWholeMemory) {
     const Shape shape = DrawShape(2);
     Config config = DrawConfig(*FindMechanism<Real>("mocha"), shape.d);
     const Real bias = DrawOneOf<Real>("bias", {0, -1});
-    config.chunk_width = kInfiniteWidth;
+    config.options["chunk_width"] = kInfiniteWidth;
     const auto infinite = DecodeWith("mocha", config, shape, bias);
-    config.chunk_width = shape.T;
+    config.options["chunk_width"] = shape.T;
     const auto whole = DecodeWith("mocha", config, shape, bias);
     RC_ASSERT(SameBits(infinite.steps, whole.steps));
     RC_ASSERT(SameBits(infinite.contexts, whole.contexts));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "mechanisms/description.h"
 #include "tests/support/drawn_inputs.h"
 
 namespace attnbench {
@@ -51,13 +52,13 @@ std::vector<Config> Configs(const Mechanism<Real>& mechanism, Index dim) {
                       EndPolicy::kRestart},
           [](Config& c, EndPolicy end) { c.end = end; });
   }
-  if (Has(about.axes, "chunk_width")) {
+  if (FindOption(about, "chunk_width") != nullptr) {
     cross(std::vector<Index>{1, 3, kInfiniteWidth},
-          [](Config& c, Index w) { c.chunk_width = w; });
+          [](Config& c, Index w) { c.options["chunk_width"] = w; });
   }
-  if (Has(about.axes, "num_contexts")) {
+  if (FindOption(about, "num_contexts") != nullptr) {
     cross(std::vector<Index>{1, 5},
-          [](Config& c, Index K) { c.num_contexts = K; });
+          [](Config& c, Index K) { c.options["num_contexts"] = K; });
   }
   for (const OptionSpec& option : about.options) {
     if (option.name == "threshold") {
@@ -89,12 +90,12 @@ std::string Name(const std::string& mechanism, const Config& config,
       mechanism + " T=" + std::to_string(shape.T) +
       " U=" + std::to_string(shape.U) + " d=" + std::to_string(shape.d) +
       " energy=" + std::to_string(static_cast<int>(config.energy)) +
-      " end=" + std::to_string(static_cast<int>(config.end)) +
-      " w=" + std::to_string(config.chunk_width) +
-      " K=" + std::to_string(config.num_contexts);
+      " end=" + std::to_string(static_cast<int>(config.end));
   for (const auto& [key, value] : config.options) {
     if (const auto* name = std::get_if<std::string>(&value)) {
       text += " " + key + "=" + *name;
+    } else if (const auto* number = std::get_if<Index>(&value)) {
+      text += " " + key + "=" + std::to_string(*number);
     }
   }
   return text;

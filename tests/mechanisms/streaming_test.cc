@@ -115,7 +115,7 @@ TYPED_TEST(StreamingTest, AppendingInAnyPiecesAgreesForEveryEnergy) {
       Config config = testing::DefaultConfig(mechanism, 5);
       config.energy = energy;
       config.options["keys"] = keys;
-      config.chunk_width = 3;
+      config.options["chunk_width"] = 3;
       DrawnInputs<Real> at_once(23, 9, 5, 8), streamed(23, 9, 5, 8);
       DecodeKeepingSteps(mechanism, config, at_once.View());
       Stream(mechanism, config, streamed.View(), {2, 0, 7, 1, 5});

@@ -36,8 +36,8 @@ std::vector<Config> ConfigsOf(const Mechanism<Real>& mechanism, Index dim) {
   for (const EnergyKind energy : energies) {
     Config config = DefaultConfig(mechanism, dim);
     config.energy = energy;
-    config.chunk_width = 3;
-    config.num_contexts = 4;
+    config.options["chunk_width"] = 3;
+    config.options["num_contexts"] = 4;
     for (const Schedule schedule : description.schedules) {
       config.schedule = schedule;
       configs.push_back(config);

@@ -43,7 +43,7 @@ Config DrawHardConfig(const std::string& mechanism) {
   Config config = DefaultConfig(*FindMechanism<double>(mechanism), 0);
   config.end = DrawOneOf<EndPolicy>(
       "end", {EndPolicy::kAbsorb, EndPolicy::kStayLast, EndPolicy::kRestart});
-  config.chunk_width =
+  config.options["chunk_width"] =
       DrawOneOf<Index>("chunk_width", {1, 2, 3, 7, 29, 30, 31, kInfiniteWidth});
   return config;
 }
@@ -87,7 +87,7 @@ TEST(TrainingPropertyTest, MochaOfOneEntryIsMonotonicAndOfAllEntriesInfinite) {
     const Rows cotangent = DrawRows("cotangent", U, T, 1);
     Config config = DrawHardConfig("mocha");
     const auto of_width = [&](Index width) {
-      config.chunk_width = width;
+      config.options["chunk_width"] = width;
       return Train<double>("mocha", config, rows, cotangent);
     };
     Config monotonic = DefaultConfig(*FindMechanism<double>("monotonic"), 0);
@@ -181,12 +181,13 @@ void ExpectFiniteForAnyFiniteInput() {
         }
       }
       Config config = DefaultConfig(*FindMechanism<Real>(mechanism), 0);
-      config.chunk_width = trial % 3 == 0 ? kInfiniteWidth : 1 + trial % 9;
+      config.options["chunk_width"] =
+          trial % 3 == 0 ? kInfiniteWidth : 1 + trial % 9;
       const auto made = Train<Real>(mechanism, config, rows,
                                     Rows(3, std::vector<double>(T, 1)));
       std::vector<const OwnTable<Real>*> tables = {&made.attention,
                                                    &made.d_choice};
-      if (config.chunk_width > 1 &&
+      if (config.Option<Index>("chunk_width") > 1 &&
           (mechanism == "mocha" || mechanism == "matcha")) {
         tables.push_back(&made.d_chunk_energies);
       }

@@ -31,8 +31,8 @@ template <class Real>
 Config ConfigFor(const Mechanism<Real>& mechanism, Index dim) {
   Config config = DefaultConfig(mechanism, dim);
   config.mode = Mode::kGradient;
-  config.chunk_width = 3;
-  config.num_contexts = 4;
+  config.options["chunk_width"] = 3;
+  config.options["num_contexts"] = 4;
   return config;
 }
 

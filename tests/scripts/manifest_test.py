@@ -26,9 +26,9 @@ def read(name):
         return file.read()
 
 
-def ports(file):
+def ports(*files):
     found = re.findall(r"^(?:find_(?:package|path|program)|pkg_check_modules)\((\w+)",
-                       read(file), re.MULTILINE)
+                       "".join(read(file) for file in files), re.MULTILINE)
     names = [PORTS[re.sub(r"_INCLUDE_DIR$", "", name)] for name in found]
     return sorted(name for name in names if name)
 
@@ -36,7 +36,8 @@ def ports(file):
 class ManifestTest(unittest.TestCase):
     def test_vcpkg_installs_what_cmake_looks_for(self):
         manifest = json.loads(read("vcpkg.json"))
-        self.assertEqual(sorted(manifest["dependencies"]), ports("CMakeLists.txt"))
+        self.assertEqual(sorted(manifest["dependencies"]),
+                         ports("CMakeLists.txt", "cmake/dependencies.cmake"))
         self.assertEqual(manifest["features"]["tests"]["dependencies"],
                          ports("tests/CMakeLists.txt"))
 
@@ -45,6 +46,8 @@ class ManifestTest(unittest.TestCase):
                                 re.MULTILINE)
         self.assertEqual(json.loads(read("vcpkg.json"))["version-string"], version)
         self.assertIn(f'\n__version__ = "{version}"', read("python/attnbench/__init__.py"))
+        self.assertIn(f"find_package(attnbench {version} REQUIRED)",
+                      read("docs/examples/wait_k/CMakeLists.txt"))
 
     def test_the_deb_needs_the_python_that_setup_installs(self):
         (line,) = re.findall(r'^  "(python3,.*)"\)$', read("CMakeLists.txt"), re.MULTILINE)

@@ -53,9 +53,9 @@ Config DrawConfig(const Mechanism<Real>& mechanism, Index dim) {
   config.want_weights = true;
   config.end = DrawOneOf<EndPolicy>(
       "end", {EndPolicy::kAbsorb, EndPolicy::kStayLast, EndPolicy::kRestart});
-  config.chunk_width =
+  config.options["chunk_width"] =
       DrawOneOf<Index>("chunk_width", {1, 2, 3, 5, 20, kInfiniteWidth});
-  config.num_contexts = DrawIndex("num_contexts", 1, 6);
+  config.options["num_contexts"] = DrawIndex("num_contexts", 1, 6);
   for (const OptionSpec& option : mechanism.Describe().options) {
     OptionValue& value = config.options[option.name];
     if (!option.allowed.empty()) {

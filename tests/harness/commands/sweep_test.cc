@@ -294,6 +294,24 @@ TEST(ExpandSweep, AnOptionIsCrossedWhereItIsDeclaredInItsType) {
   EXPECT_EQ(cells[1].options.at("threshold"), OptionValue(0.25));
 }
 
+TEST(ExpandSweep, AnOptionThatIsAWholeNumberIsWrittenAsAnAxisIs) {
+  SweepRequest request = SmallRequest({"soft", "memory"});
+  request.axes["memory_length"] = {6, 9};
+  request.options["max_length"] = {std::string("40:50:5"), std::int64_t{90},
+                                   std::string("=T")};
+  std::vector<OptionValue> values;
+  for (const Cell& cell : AllCells(ExpandSweep(request))) {
+    EXPECT_EQ(cell.options.contains("max_length"), cell.mechanism == "memory");
+    if (cell.mechanism != "memory") continue;
+    values.push_back(cell.options.at("max_length"));
+    EXPECT_EQ(MakeConfig(cell).Option<Index>("max_length"),
+              std::get<std::int64_t>(values.back()));
+  }
+  const std::vector<OptionValue> expected = {40, 45, 50, 90, 6,
+                                             40, 45, 50, 90, 9};
+  EXPECT_EQ(values, expected);
+}
+
 TEST(ExpandSweep, WrongOptionsAreRefused) {
   const auto error_with = [](const std::string& key, OptionValue value) {
     SweepRequest request = SmallRequest({"soft", "monotonic"});
@@ -311,7 +329,18 @@ TEST(ExpandSweep, WrongOptionsAreRefused) {
               HasSubstr("'1' is not true or false"));
   EXPECT_THAT(error_with("keys", string("precomputd")),
               HasSubstr("did you mean 'precomputed'?"));
-  SweepRequest request = SmallRequest({"soft"});
+  EXPECT_THAT(error_with("chunk_width", std::int64_t{3}),
+              HasSubstr("chunk_width is an axis: use --chunk-width"));
+  SweepRequest request = SmallRequest({"memory"});
+  for (const auto& [value, message] :
+       {std::pair("=", "unknown axis ''"),
+        {"=w", "'=w' refers to what the cell does not have"},
+        {"=energy", "must name another axis that is a number"},
+        {"-1", "option max_length: -1 is out of range"}}) {
+    request.options["max_length"] = {string(value)};
+    EXPECT_THAT(ErrorOf(request), HasSubstr(message)) << value;
+  }
+  request = SmallRequest({"soft"});
   request.alternatives[0].options["threshold"] = {0.5};
   EXPECT_THAT(ErrorOf(request), HasSubstr("options of soft: unknown option"));
 }
@@ -398,8 +427,8 @@ TEST(MakeConfig, TakesTheCellAndLeavesWhatIsNotDeclared) {
   request.axes["end"] = {"restart"};
   const Config config = MakeConfig(AllCells(ExpandSweep(request))[0]);
   EXPECT_EQ(config.dim, 12);
-  EXPECT_EQ(config.chunk_width, kInfiniteWidth);
-  EXPECT_EQ(config.num_contexts, Config().num_contexts);
+  EXPECT_EQ(config.Option<Index>("chunk_width"), kInfiniteWidth);
+  EXPECT_FALSE(config.options.contains("num_contexts"));
   EXPECT_EQ(config.energy, EnergyKind::kNormalizedAdditive);
   EXPECT_EQ(config.end, EndPolicy::kRestart);
   EXPECT_EQ(config.Option<double>("threshold"), 0.5);

@@ -136,12 +136,13 @@ TEST(PointInputs, DrawsAScoreThatOnlyAMechanismKnows) {
       .name = "newcomer",
       .scores = {
           {{.name = "gates", .shape = "TK", .domain = Domain::kProbability}}}};
-  const auto batch =
-      inputs.Training(0, ConfigOf(Mode::kGradient), AttentionOf(newcomer));
+  Config config = ConfigOf(Mode::kGradient);
+  config.options["num_contexts"] = 32;
+  const auto batch = inputs.Training(0, config, AttentionOf(newcomer));
   const auto& one = batch.sequences[0];
   const auto gates = one.sequence.inputs.scores.Find("gates");
   ASSERT_EQ(gates.rows, kT);
-  ASSERT_EQ(gates.cols, Config().num_contexts);
+  ASSERT_EQ(gates.cols, 32);
   std::set<double> different;
   for (Index j = 0; j < gates.rows; ++j) {
     for (const double gate : gates.Row(j)) {
@@ -156,7 +157,7 @@ TEST(PointInputs, DrawsAScoreThatOnlyAMechanismKnows) {
 TEST(PointInputs, MakesTheScoresOfTheFixedSizeMemory) {
   auto inputs = Inputs();
   Config config = ConfigOf(Mode::kGradient);
-  config.num_contexts = 4;
+  config.options["num_contexts"] = 4;
   const auto batch = inputs.Training(1, config, AttentionOf(About("memory")));
   const auto plain = inputs.workload().Draw(1, EnergyKind::kDot)[0];
   const auto encoder =

@@ -100,7 +100,7 @@ TEST(TrainingGate, LetsUnderflowOfEachTermThrough) {
     Config config = DefaultConfig(mocha.Describe());
     config.dim = 4;
     config.mode = way.mode;
-    config.chunk_width = 8;
+    config.options["chunk_width"] = 8;
     TrainingRequest request = RequestOf(way);
     request.mechanism = &mocha.Describe();
     const GateResult result =

@@ -41,8 +41,8 @@ struct Subject {
     config.energy = mechanism->Describe().online ? EnergyKind::kBilinear
                                                  : EnergyKind::kAdditive;
     config.end = EndPolicy::kRestart;
-    config.num_contexts = 3;
-    config.chunk_width = 2;
+    config.options["num_contexts"] = 3;
+    config.options["chunk_width"] = 2;
   }
   Translator<double> MakeTranslator() const {
     return {weights, kSizes, mechanism, config, inputs};
@@ -90,7 +90,8 @@ class WithInput final : public Mechanism<double> {
 class LocalWindow final : public Mechanism<double>, public Decoder<double> {
  public:
   const Description& Describe() const override {
-    static const Description about = {.name = "local_window", .online = true};
+    static const Description about = {
+        .name = "local_window", .online = true, .beam = true};
     return about;
   }
   std::unique_ptr<Decoder<double>> MakeDecoder(

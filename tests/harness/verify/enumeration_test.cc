@@ -93,9 +93,10 @@ TEST(Enumeration, SeesAnErrorOfAMillionthOfAMillionth) {
 TEST(Enumeration, SeesAWindowThatIsOffByOne) {
   VerifyCase one = Small("mocha", 4, 2);
   for (const Index width : {1, 3}) {
-    const CaseReport report = Enumerate(
-        one,
-        {.config = [width](Config& config) { config.chunk_width = width; }});
+    const CaseReport report =
+        Enumerate(one, {.config = [width](Config& config) {
+                    config.options["chunk_width"] = width;
+                  }});
     EXPECT_FALSE(report.passed()) << width;
     EXPECT_EQ(Failed(report).front(), "attention");
   }

@@ -102,8 +102,8 @@ inline VerifyCase MakeCase(const std::string& mechanism, VerifyMethod method,
     one.config.options[option.name] = option.default_value;
   }
   one.config.dim = 2;
-  one.config.chunk_width = 2;
-  one.config.num_contexts = 3;
+  one.config.options["chunk_width"] = 2;
+  one.config.options["num_contexts"] = 3;
   return one;
 }
 

@@ -14,6 +14,7 @@
 #include "harness/machine/environment.h"
 #include "harness/machine/sanitized.h"
 #include "harness/sweep/values.h"
+#include "mechanisms/description.h"
 #include "spoiled_mechanism.h"
 #include "tests/support/schema.h"
 
@@ -133,10 +134,12 @@ TEST(Verify, SamplingSeesDefects) {
                config.end = EndPolicy::kAbsorb;
              }});
   VerifyCase mocha = MakeCase("mocha", VerifyMethod::kSampling, 4, 3);
-  ExpectSeen(mocha, "attention",
-             {.config = [](Config& config) { config.chunk_width = 3; }});
-  ExpectSeen(mocha, "context",
-             {.config = [](Config& config) { config.chunk_width = 1; }});
+  ExpectSeen(mocha, "attention", {.config = [](Config& config) {
+               config.options["chunk_width"] = 3;
+             }});
+  ExpectSeen(mocha, "context", {.config = [](Config& config) {
+               config.options["chunk_width"] = 1;
+             }});
 }
 
 TEST(Verify, SamplingSeesWrongGradients) {
@@ -334,6 +337,7 @@ TEST(VerifyCases, EveryMechanismThatTrainsHasCasesOfItsOwnNames) {
     std::set<EndPolicy> ends;
     std::set<Index> widths;
     std::set<std::string> scores;
+    const bool has_window = FindOption(about, "chunk_width") != nullptr;
     for (const bool quick : {true, false}) {
       const auto cases = MakeVerifyCases(about, quick);
       EXPECT_FALSE(cases.empty()) << about.name;
@@ -345,7 +349,9 @@ TEST(VerifyCases, EveryMechanismThatTrainsHasCasesOfItsOwnNames) {
                         .second)
             << one.name;
         ends.insert(one.config.end);
-        widths.insert(one.config.chunk_width);
+        if (has_window) {
+          widths.insert(one.config.Option<Index>("chunk_width"));
+        }
         scores.insert(one.scores);
       }
     }
@@ -357,7 +363,7 @@ TEST(VerifyCases, EveryMechanismThatTrainsHasCasesOfItsOwnNames) {
       return std::ranges::find(about.axes, axis) != about.axes.end();
     };
     EXPECT_EQ(ends.size(), declares("end") ? 3U : 1U);
-    EXPECT_EQ(widths.contains(kInfiniteWidth), declares("chunk_width"));
+    EXPECT_EQ(widths.contains(kInfiniteWidth), has_window);
   }
 }
 
