@@ -1,8 +1,8 @@
 // Quantities of claims that are computed, not timed; each has the name and
-// inputs that the ledger gives it. They are functions of seed and inputs alone,
-// except those of frameworks, which start a Python and depend on what is
-// installed there. Their result document is of kind "computed":
-// results/schema/computed.schema.json is made from it.
+// inputs that the ledger gives it. They are functions of seed and inputs alone.
+// Their result document is of kind "computed":
+// results/schema/computed.schema.json is made from it. What needs none of our
+// code is in python/attnbench/judge/computed.py.
 #ifndef ATTNBENCH_HARNESS_CLAIMS_COMPUTED_H_
 #define ATTNBENCH_HARNESS_CLAIMS_COMPUTED_H_
 
@@ -149,29 +149,13 @@ std::span<const NamedQuantity> DecodingQuantities();
 // closed_form_not_finite  numbers of alpha that are not
 // denominator_one_error   error of the second output, the first having chosen
 //                         `start` (from 1), for p in {0, 1}
-// cumprod_gradient_wrong  gradients of a cumulative product that are not the
-//                         given ones, by dividing the product by each factor
-//                         and by products of the other factors
-// cumprod_gradient_of_framework   the same of PyTorch, where it is installed
 // decay_linearity     R squared of ln prod(1 - p(n)) against the entry
 // reach               the first entry past which less than half the mass goes
 // reach_ratio         that of the last bias over that of the first
 std::span<const NamedQuantity> ClosedFormQuantities();
 
-// frameworks.cc
-//
-// cumprod_gradient_wrong  gradients of a cumulative product that are not the
-//                     given ones, by dividing the product by each factor
-//                     and by products of the other factors
-// cumprod_gradient_of_framework   the same of PyTorch, where it is installed
-// matcha_bytes_exponent   with which power of T or U the bytes grow that
-//                     PyTorch keeps for the gradient of MAtChA's expectation
-std::span<const NamedQuantity> FrameworkQuantities();
-
 // formulas.cc
 //
-// parameter_share     percent that layers add to those of a model, whose layers
-//                     depend on how the paper is read
 // position_encoding_asymmetry, _center, _slope  of L(k, s), eq 10 of Britz
 // context_position_range  mean position of the last context less that of the
 //                     first, over T, of scores N(0, 1)

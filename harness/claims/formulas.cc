@@ -11,88 +11,6 @@
 namespace attnbench {
 namespace {
 
-// ---- parameters -------------------------------------------------------------
-
-struct Layer {
-  std::string kind = {};
-  double inputs = 0, units = 0;
-  double height = 0, width = 0;  // of the kernel of a convolution
-  double states = 0;             // size of what an energy compares
-  bool normalized = false;
-
-  static void Fields(auto& self, auto& visit) {
-    visit("layer", self.kind,
-          Rule{.one_of = {"convolution", "convolution_lstm", "lstm", "dense",
-                          "embedding", "energy"}});
-    visit("inputs", self.inputs);
-    visit("units", self.units);
-    visit("height", self.height,
-          Rule{.may_be_absent = self.kind != "convolution"});
-    visit("width", self.width,
-          Rule{.may_be_absent = !self.kind.starts_with("convolution")});
-    visit("states", self.states, Rule{.may_be_absent = self.kind != "energy"});
-    visit("normalized", self.normalized, Rule{.may_be_absent = true});
-  }
-};
-
-double ParametersOf(const Layer& layer) {
-  const double inputs = layer.inputs;
-  const double units = layer.units;
-  // Each unit has a scale and an offset.
-  const double normalized = layer.normalized ? 2 * units : 0;
-  if (layer.kind == "convolution") {
-    return layer.height * layer.width * inputs * units + units + normalized;
-  }
-  if (layer.kind == "convolution_lstm") {  // the kernel runs along one axis
-    return 4 * units * layer.width * (inputs + units) + 4 * units;
-  }
-  if (layer.kind == "lstm") return 4 * units * (inputs + units + 1);
-  if (layer.kind == "dense") return inputs * units + units + normalized;
-  if (layer.kind == "embedding") return inputs * units;
-  // These are W, V, b, v, g, r of MAD eq 16.
-  return units * (inputs + layer.states) + 2 * units + 2;
-}
-
-double SumOf(const std::vector<Layer>& layers) {
-  double sum = 0;
-  for (const Layer& layer : layers) sum += ParametersOf(layer);
-  return sum;
-}
-
-struct ModelReading {
-  std::string reading = {};
-  std::vector<Layer> layers = {};
-
-  static void Fields(auto& self, auto& visit) {
-    visit("reading", self.reading, kNotEmpty);
-    visit("layers", self.layers);
-  }
-};
-
-struct ShareInputs {
-  std::vector<Layer> added = {};
-  std::vector<Layer> model = {};            // in every reading
-  std::vector<ModelReading> readings = {};  // what each adds to the model
-
-  static void Fields(auto& self, auto& visit) {
-    visit("added", self.added);
-    visit("model", self.model);
-    visit("readings", self.readings, Rule{.min_items = 1});
-  }
-};
-
-ComputedRows ParameterShare(const ShareInputs& inputs, std::uint64_t /*seed*/) {
-  const double added = SumOf(inputs.added);
-  ComputedRows rows;
-  for (const auto& [reading, layers] : inputs.readings) {
-    const double model = SumOf(inputs.model) + SumOf(layers);
-    rows.push_back(
-        ComputedRow({{"reading", reading}, {"added", added}, {"model", model}},
-                    100 * added / model));
-  }
-  return rows;
-}
-
 // ---- weights of the K contexts ----------------------------------------------
 
 // exp is 0 at this score: a softmax of such scores and one 0 is 1 and 0.
@@ -276,7 +194,6 @@ ComputedRows OfReadings(const ReadingInputs& inputs, std::uint64_t seed) {
 }
 
 constexpr NamedQuantity kFormulaQuantities[] = {
-    {"parameter_share", Reads<ParameterShare>},
     {"position_encoding_asymmetry",
      Reads<EncodingFigure<&Encoding::Asymmetry>>},
     {"position_encoding_center", Reads<EncodingFigure<&Encoding::Center>>},

@@ -45,8 +45,17 @@ BOUNDS = {
 
 def first_error(document, name):
     """(place, what is wrong there) by results/schema/NAME.schema.json, or None."""
+    return _first_error(document, _validator(name))
+
+
+def error_of(document, schema):
+    """The same by a schema."""
+    return _first_error(document, BASE(schema))
+
+
+def _first_error(document, validator):
     best = jsonschema.exceptions.best_match
-    error = best(_validator(name).iter_errors(document))
+    error = best(validator.iter_errors(document))
     if error is None:
         return None
     # What is wrong in an object, or null, says more than that it is neither.

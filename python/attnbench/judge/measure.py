@@ -1,6 +1,7 @@
 """Makes the measurements that claims read, each once, by the program's own commands."""
 
 import ctypes
+import difflib
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 
 from attnbench.analysis import ROOT, command, load, whole_file
+from attnbench.judge import computed
 
 # The program hands its path and what the user typed to commands in Python
 # (harness/system/python.h), and writes the latter into results.
@@ -113,13 +115,18 @@ class Measurer:
         elif kind == "stability":
             self._processes.attnbench("stability", *self._quick, *output)
         else:
-            self._processes.attnbench(
-                "computed", *output, text=quantities_of(self.asked, self.options.ledger, name))
+            self._computed(quantities_of(self.asked, self.options.ledger, name), path, output)
 
     def check(self):
         """Refuses what would show only after hours."""
-        self._processes.attnbench(
-            "computed", text=quantities_of(self.asked, self.options.ledger))
+        quantities = quantities_of(self.asked, self.options.ledger)
+        for one in quantities:
+            if one["name"] in computed.QUANTITIES:
+                computed.check(one["name"], one["inputs"], one["place"])
+            elif difflib.get_close_matches(one["name"], computed.QUANTITIES):
+                raise load.DataError(one["place"], command.unknown(
+                    "quantity", one["name"], computed.QUANTITIES))
+        self._processes.attnbench("computed", text=of_program(quantities))
         kinds = {self.asked["measurements"][name]["kind"] for name in names_of(self.asked)}
         if "authors" in kinds and not self.options.judge:
             self._processes.python(AUTHORS, "--ready", *self._eigens())
@@ -174,13 +181,27 @@ class Measurer:
             *(["--builds", options.builds] if options.builds else ()))
         self._limits = ["--limits", path]
 
+    def _computed(self, quantities, path, output):
+        """The program writes its quantities and the context, and we add ours."""
+        self._processes.attnbench("computed", *output, text=of_program(quantities))
+        document = load.read_json(path)
+        found = document["quantities"]
+        document["quantities"] = []
+        for name, inputs in ((one["name"], one["inputs"]) for one in quantities):
+            if name in computed.QUANTITIES:
+                document["quantities"] += computed.rows(name, inputs)
+            else:
+                document["quantities"] += [
+                    row for row in found if (row["name"], row["inputs"]) == (name, inputs)]
+        whole_file.write(path, load.document_text(document).encode())
+
     def _eigens(self):
         return [f"--eigen={folder}" for folder in self.options.eigen]
 
 
 def quantities_of(asked, ledger, measurement=None):
-    """The quantities that are computed, of one measurement or of all, each once, as the
-    program is asked for them; `ledger` is the path.
+    """The quantities that are computed, of one measurement or of all, each once, with their
+    place; `ledger` is the path.
     """
     found, places = [], []
     for claim in asked["claims"]:
@@ -188,11 +209,16 @@ def quantities_of(asked, ledger, measurement=None):
             quantity = part["quantity"]
             if quantity["kind"] != "computed" or measurement not in (None, quantity["from"]):
                 continue
-            one = {"name": quantity["name"], "inputs": quantity.get("inputs", {})}
+            one = {"name": quantity["name"], "inputs": quantity["inputs"]}
             if one not in found:
                 found.append(one)
                 places.append(f"{ledger}: {claim['id']}, '{part['name']}'")
-    return json.dumps([{"place": place, **one} for place, one in zip(places, found)])
+    return [{"place": place, **one} for place, one in zip(places, found)]
+
+
+def of_program(quantities):
+    """Those that the program computes, as it is asked for them."""
+    return json.dumps([one for one in quantities if one["name"] not in computed.QUANTITIES])
 
 
 def names_of(asked):

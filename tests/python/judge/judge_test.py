@@ -254,10 +254,10 @@ class Output(PlotTest):
         (claim,) = asked["claims"]
         claim["parts"].append(json.loads(json.dumps(claim["parts"][0])))
         options = claims.parse([])
-        self.assertEqual(len(json.loads(measure.quantities_of(asked, options.ledger))), 1)
+        self.assertEqual(len(measure.quantities_of(asked, options.ledger)), 1)
         claim["parts"][-1]["quantity"]["inputs"]["added"].append(
             {"layer": "dense", "inputs": 1, "units": 1})
-        self.assertEqual(len(json.loads(measure.quantities_of(asked, options.ledger))), 2)
+        self.assertEqual(len(measure.quantities_of(asked, options.ledger)), 2)
 
     def test_a_part_reads_a_measurement_of_its_kind(self):
         document = load.read_json(PATH)
