@@ -179,8 +179,8 @@ void CheckMechanism(const std::string& name, bool has_chunk_energies,
   }
 }
 
-// Takes the mechanisms, those of `by_default` where none was given.
-void TakeMechanisms(const DiagnoseArguments& arguments,
+// Reads the mechanisms, those of `by_default` where none was given.
+void ReadMechanisms(const DiagnoseArguments& arguments,
                     const std::string& by_default, bool has_chunk_energies,
                     const std::string& how, DiagnosisRequest& request) {
   request.mechanisms = SplitList(
@@ -219,8 +219,8 @@ void CheckUsed(const DiagnoseArguments& arguments,
   }
 }
 
-// Takes the options that are not about the numbers.
-void TakeOptions(const DiagnoseArguments& arguments,
+// Reads the options that are not about the numbers.
+void ReadOptions(const DiagnoseArguments& arguments,
                  DiagnosisRequest& request) {
   const auto precision = FindNamed<Precision>(arguments.precision);
   if (!precision) {
@@ -241,11 +241,11 @@ DiagnosisRequest RequestOfModel(const DiagnoseArguments& arguments,
   const TrainingSettings& settings = model.settings();
   DiagnosisRequest request;
   request.source = "energies";
-  TakeMechanisms(arguments, settings.mechanism, settings.has_chunks(),
+  ReadMechanisms(arguments, settings.mechanism, settings.has_chunks(),
                  "chunk energies, which " + model.path() + " has not: it is " +
                      "of " + settings.mechanism,
                  request);
-  TakeOptions(arguments, request);
+  ReadOptions(arguments, request);
   request.chunk_width = settings.chunk_width;
   request.sequences =
       ScoresOfHeldOut(model.checkpoint(), model.path(), model.num_sequences());
@@ -268,10 +268,10 @@ DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
   const bool is_p = arguments.energies.empty();
   DiagnosisRequest request;
   request.source = is_p ? "p_choose" : "energies";
-  TakeMechanisms(arguments, "monotonic", !arguments.chunk_energies.empty(),
+  ReadMechanisms(arguments, "monotonic", !arguments.chunk_energies.empty(),
                  "--chunk-energies, e.g. --chunk-energies u.npy", request);
   CheckUsed(arguments, request.mechanisms);
-  TakeOptions(arguments, request);
+  ReadOptions(arguments, request);
   if (arguments.chunk_width == "inf") {
     request.chunk_width = kInfiniteWidth;
   } else if (!arguments.chunk_width.empty()) {
@@ -347,42 +347,30 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
       "what published closed forms make of your own p or energies, or of a "
       "trained model's");
   const auto arguments = std::make_shared<DiagnoseArguments>();
-  command
-      ->add_option("--p", arguments->p,
-                   "the probabilities of choosing, [U, T], [B, U, T] or [B, H, "
-                   "U, T]: an .npy, or an array of an .npz or of a case file, "
-                   "FILE:NAME, e.g. --p p.npy")
-      ->type_name("FILE");
-  command
-      ->add_option("--energies", arguments->energies,
-                   "their energies instead, p = sigmoid(e), e.g. --energies "
-                   "model.npz:e")
-      ->type_name("FILE");
-  command
-      ->add_option("--chunk-energies", arguments->chunk_energies,
-                   "the energies of chunks, of the same shape, for mocha and "
-                   "matcha, e.g. --chunk-energies model.npz:u")
-      ->type_name("FILE");
-  command
-      ->add_option("--alpha", arguments->alpha,
-                   "an alpha that your own code made of the same numbers: how "
-                   "wrong is it, and which published form does it look like? "
-                   "e.g. --alpha mine.npy")
-      ->type_name("FILE");
-  command
-      ->add_option("-w,--chunk-width", arguments->chunk_width,
-                   "MoChA's window, or inf, e.g. -w 8")
-      ->type_name("N")
+  const auto add = [&](const char* names, std::string& value, const char* type,
+                       const char* help) {
+    return command->add_option(names, value, help)->type_name(type);
+  };
+  add("--p", arguments->p, "FILE",
+      "the probabilities of choosing, [U, T], [B, U, T] or [B, H, U, T]: an "
+      ".npy, or an array of an .npz or of a case file, FILE:NAME, e.g. --p "
+      "p.npy");
+  add("--energies", arguments->energies, "FILE",
+      "their energies instead, p = sigmoid(e), e.g. --energies model.npz:e");
+  add("--chunk-energies", arguments->chunk_energies, "FILE",
+      "the energies of chunks, of the same shape, for mocha and matcha, e.g. "
+      "--chunk-energies model.npz:u");
+  add("--alpha", arguments->alpha, "FILE",
+      "an alpha that your own code made of the same numbers: how wrong is it, "
+      "and which published form does it look like? e.g. --alpha mine.npy");
+  add("-w,--chunk-width", arguments->chunk_width, "N",
+      "MoChA's window, or inf, e.g. -w 8")
       ->default_str("4");
-  command
-      ->add_option("--lengths", arguments->lengths,
-                   "the entries of each batch that are no padding, [B], e.g. "
-                   "--lengths lengths.npy")
-      ->type_name("FILE");
-  command
-      ->add_option("--output-lengths", arguments->output_lengths,
-                   "the same of the outputs, e.g. --output-lengths outputs.npy")
-      ->type_name("FILE");
+  add("--lengths", arguments->lengths, "FILE",
+      "the entries of each batch that are no padding, [B], e.g. --lengths "
+      "lengths.npy");
+  add("--output-lengths", arguments->output_lengths, "FILE",
+      "the same of the outputs, e.g. --output-lengths outputs.npy");
   CLI::Option* const model =
       AddModel(*command,
                "the energies of a trained model, of outputs that follow the "
@@ -393,24 +381,16 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
         "--lengths", "--output-lengths"}) {
     model->excludes(command->get_option(array));
   }
-  command
-      ->add_option("--mechanism", arguments->mechanisms,
-                   "monotonic, mocha, matcha, e.g. --mechanism monotonic,mocha "
-                   "--chunk-energies u.npy (default: monotonic, or that of "
-                   "--model)")
-      ->type_name("LIST");
-  command
-      ->add_option("--precision", arguments->precision,
-                   "f32 or f64, in which published variants are computed, e.g. "
-                   "--precision f64")
-      ->type_name("NAME")
+  add("--mechanism", arguments->mechanisms, "LIST",
+      "monotonic, mocha, matcha, e.g. --mechanism monotonic,mocha "
+      "--chunk-energies u.npy (default: monotonic, or that of --model)");
+  add("--precision", arguments->precision, "NAME",
+      "f32 or f64, in which published variants are computed, e.g. --precision "
+      "f64")
       ->default_str("f32");
-  command
-      ->add_option("--tolerance", arguments->tolerance,
-                   "largest error that is not wrong, and, of --alpha, share of "
-                   "an output's mass (default 0.01, of --alpha 0.001), e.g. "
-                   "--tolerance 0.001")
-      ->type_name("X");
+  add("--tolerance", arguments->tolerance, "X",
+      "largest error that is not wrong, and, of --alpha, share of an output's "
+      "mass (default 0.01, of --alpha 0.001), e.g. --tolerance 0.001");
   AddSeed(*command, "of the scores whose gradients are compared, e.g. --seed 2",
           arguments->seed);
   AddOutput(*command, "the result file", "diagnosis.json", arguments->output,

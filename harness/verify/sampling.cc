@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace attnbench {
@@ -29,44 +30,47 @@ std::size_t At(const Table<double>& shape, Index row, Index column) {
   return Size(row * shape.cols + column);
 }
 
-// Counts and adds up over trials, and compares. Each kind of quantity has an
-// Add for one trial and a Compare.
-class TrialSums {
+// What attention of 1 to entry j would make output i add to L.
+double LossOfEntry(const VerifyInputs& inputs, Index i, Index j) {
+  double loss = inputs.cotangent_attention()(i, j);
+  const Table<double>& cotangent = inputs.cotangent_contexts();
+  for (Index k = 0; k < cotangent.cols; ++k) {
+    loss += cotangent(i, k) * inputs.At("memory")(j, k);
+  }
+  return loss;
+}
+
+// Each kind of quantity has an Add for one trial and a Compare.
+//
+// How often an entry was chosen, and pairs of entries by outputs one after the
+// other.
+class CountSums {
  public:
-  TrialSums(VerifySubject& subject, const Trained& trained, std::int64_t trials)
+  CountSums(VerifySubject& subject, const Trained& trained, std::int64_t trials)
       : subject_(subject),
         trained_(trained),
         trials_(trials),
         U_(subject.U()),
         T_(subject.T()),
-        d_(subject.d()),
         // Only the mechanism may know the probabilities; then there are no
         // pairs.
         with_pairs_(subject.knows_probabilities() && T_ <= kMostEntriesOfPairs),
-        with_gradients_(subject.knows_probabilities() &&
-                        !trained.gradients.empty()),
         chosen_(Size(U_ * (T_ + 1))),
-        pairs_(with_pairs_ ? Size(U_ * (T_ + 1) * (T_ + 1)) : 0),
-        attention_(Size(U_ * T_)),
-        contexts_(Size(U_ * d_)),
-        d_choice_(with_gradients_ ? Size(U_ * T_) : 0),
-        d_memory_(with_gradients_ ? Size(T_ * d_) : 0),
-        losses_(Size(U_ + 1)),
-        d_memory_of_trial_(T_, d_) {}
+        pairs_(with_pairs_ ? Size(U_ * (T_ + 1) * (T_ + 1)) : 0) {}
 
   void Add(const Decoded& decoded) {
-    AddCounts(decoded);
-    AddMeans(decoded);
-    if (!with_gradients_) return;
-    AddGradientOfChoices(decoded);
-    AddGradientOfMemory(decoded);
+    Index previous = 0;
+    for (Index i = 0; i < U_; ++i) {
+      const Index j = Column(decoded.steps[Size(i)]);
+      ++chosen_[Size(i * (T_ + 1) + j)];
+      if (with_pairs_ && i > 0) ++pairs_[Pair(i, previous, j)];
+      previous = j;
+    }
   }
 
   ChiSquare Compare(std::vector<Quantity>& quantities) const {
     const ChiSquare chi_square = CompareCounts(quantities);
     if (with_pairs_ && U_ > 1) ComparePairs(quantities);
-    CompareMeans(quantities);
-    if (with_gradients_) CompareGradients(quantities);
     return chi_square;
   }
 
@@ -81,65 +85,6 @@ class TrialSums {
   // No choice counts as entry T.
   Index Column(const StepTrace& step) const {
     return step.position >= 0 ? step.position : T_;
-  }
-
-  void AddCounts(const Decoded& decoded) {
-    Index previous = 0;
-    for (Index i = 0; i < U_; ++i) {
-      const Index j = Column(decoded.steps[Size(i)]);
-      ++chosen_[Size(i * (T_ + 1) + j)];
-      if (with_pairs_ && i > 0) ++pairs_[Pair(i, previous, j)];
-      previous = j;
-    }
-  }
-
-  void AddMeans(const Decoded& decoded) {
-    for (Index i = 0; i < U_; ++i) {
-      const StepTrace& step = decoded.steps[Size(i)];
-      for (Index j = step.begin; j < step.end; ++j) {
-        attention_.Add(Size(i * T_ + j), decoded.attention(i, j));
-      }
-      for (Index k = 0; k < d_; ++k) {
-        contexts_.Add(Size(i * d_ + k), decoded.contexts(i, k));
-      }
-    }
-  }
-
-  // d E[L] / d e(i, j) = E[L (z(i, j) - p(i, j))], z - p = 0 where (i, j) was
-  // not inspected. Outputs before i are left out of L: given what happened
-  // before, z - p has mean zero.
-  void AddGradientOfChoices(const Decoded& decoded) {
-    losses_[Size(U_)] = 0;
-    for (Index i = U_; i-- > 0;) {
-      losses_[Size(i)] = losses_[Size(i + 1)] + subject_.Loss(decoded, i);
-    }
-    Index start = 0;
-    for (Index i = 0; i < U_; ++i) {
-      const StepTrace& step = decoded.steps[Size(i)];
-      for (Index j = start; j < start + step.inspected; ++j) {
-        const double score = j == step.position ? subject_.complement()(i, j)
-                                                : -subject_.p()(i, j);
-        d_choice_.Add(Size(i * T_ + j), losses_[Size(i)] * score);
-      }
-      if (step.position >= 0) start = step.position;
-    }
-  }
-
-  void AddGradientOfMemory(const Decoded& decoded) {
-    std::vector<double>& sums = d_memory_of_trial_.values;
-    std::fill(sums.begin(), sums.end(), 0.0);
-    const Table<double>& cotangent = subject_.inputs().cotangent_contexts();
-    for (Index i = 0; i < U_; ++i) {
-      const StepTrace& step = decoded.steps[Size(i)];
-      for (Index j = step.begin; j < step.end; ++j) {
-        for (Index k = 0; k < d_; ++k) {
-          sums[Size(j * d_ + k)] += decoded.attention(i, j) * cotangent(i, k);
-        }
-      }
-    }
-    for (std::size_t n = 0; n < sums.size(); ++n) {
-      if (sums[n] != 0) d_memory_.Add(n, sums[n]);
-    }
   }
 
   // Compares an outcome whose expectation is 1 less the others'.
@@ -217,12 +162,46 @@ class TrialSums {
     quantities.push_back(std::move(quantity));
   }
 
-  void CompareMeans(std::vector<Quantity>& quantities) const {
+  VerifySubject& subject_;
+  const Trained& trained_;
+  const std::int64_t trials_;
+  const Index U_, T_;
+  const bool with_pairs_;
+  std::vector<std::int64_t> chosen_;  // [U, T + 1]
+  std::vector<std::int64_t> pairs_;   // [U, T + 1, T + 1]
+};
+
+// Attention and contexts.
+class MeanSums {
+ public:
+  MeanSums(VerifySubject& subject, std::int64_t trials)
+      : subject_(subject),
+        trials_(trials),
+        U_(subject.U()),
+        T_(subject.T()),
+        d_(subject.d()),
+        attention_(Size(U_ * T_)),
+        contexts_(Size(U_ * d_)) {}
+
+  void Add(const Decoded& decoded) {
+    for (Index i = 0; i < U_; ++i) {
+      const StepTrace& step = decoded.steps[Size(i)];
+      for (Index j = step.begin; j < step.end; ++j) {
+        attention_.Add(Size(i * T_ + j), decoded.attention(i, j));
+      }
+      for (Index k = 0; k < d_; ++k) {
+        contexts_.Add(Size(i * d_ + k), decoded.contexts(i, k));
+      }
+    }
+  }
+
+  void Compare(const Trained& trained,
+               std::vector<Quantity>& quantities) const {
     Quantity attention = Quantity::Sampled("attention", trials_);
     for (Index i = 0; i < U_; ++i) {
       for (Index j = 0; j < T_; ++j) {
         attention.CompareMean(
-            i, j, trained_.attention(i, j),
+            i, j, trained.attention(i, j),
             SummarizeSamples(attention_, Size(i * T_ + j), trials_, 0, 1));
       }
     }
@@ -235,7 +214,7 @@ class TrialSums {
         range.Include(subject_.inputs().At("memory")(j, k));
       }
       for (Index i = 0; i < U_; ++i) {
-        contexts.CompareMean(i, k, trained_.contexts(i, k),
+        contexts.CompareMean(i, k, trained.contexts(i, k),
                              SummarizeSamples(contexts_, Size(i * d_ + k),
                                               trials_, range.low, range.high));
       }
@@ -243,29 +222,89 @@ class TrialSums {
     quantities.push_back(std::move(contexts));
   }
 
-  // The range of what one output can add to L.
-  Range RangeOfLoss(Index i) const {
-    const VerifyInputs& inputs = subject_.inputs();
-    Range range;
-    for (Index j = 0; j < T_; ++j) {
-      double weight = inputs.cotangent_attention()(i, j);
-      for (Index k = 0; k < d_; ++k) {
-        weight += inputs.cotangent_contexts()(i, k) * inputs.At("memory")(j, k);
-      }
-      range.Include(weight);
-    }
-    return range;
+ private:
+  VerifySubject& subject_;
+  const std::int64_t trials_;
+  const Index U_, T_, d_;
+  SampleSums attention_, contexts_;
+};
+
+// The gradients of the choice's energies and of the memory.
+class GradientSums {
+ public:
+  GradientSums(VerifySubject& subject, std::int64_t trials)
+      : subject_(subject),
+        trials_(trials),
+        U_(subject.U()),
+        T_(subject.T()),
+        d_(subject.d()),
+        d_choice_(Size(U_ * T_)),
+        d_memory_(Size(T_ * d_)),
+        losses_(Size(U_ + 1)),
+        d_memory_of_trial_(T_, d_) {}
+
+  void Add(const Decoded& decoded) {
+    AddGradientOfChoices(decoded);
+    AddGradientOfMemory(decoded);
   }
 
-  void CompareGradients(std::vector<Quantity>& quantities) const {
+  void Compare(const Trained& trained,
+               std::vector<Quantity>& quantities) const {
     const std::string& choice = subject_.choice_name();
-    const Table<double>& gradient = trained_.gradients.at(choice);
-    const bool of_p = choice == "p_choose";
+    CompareGradientOfChoices(trained.gradients.at(choice), choice == "p_choose",
+                             quantities);
+    CompareGradientOfMemory(trained.gradients.at("memory"), quantities);
+  }
+
+ private:
+  // d E[L] / d e(i, j) = E[L (z(i, j) - p(i, j))], z - p = 0 where (i, j) was
+  // not inspected. Outputs before i are left out of L: given what happened
+  // before, z - p has mean zero.
+  void AddGradientOfChoices(const Decoded& decoded) {
+    losses_[Size(U_)] = 0;
+    for (Index i = U_; i-- > 0;) {
+      losses_[Size(i)] = losses_[Size(i + 1)] + subject_.Loss(decoded, i);
+    }
+    Index start = 0;
+    for (Index i = 0; i < U_; ++i) {
+      const StepTrace& step = decoded.steps[Size(i)];
+      for (Index j = start; j < start + step.inspected; ++j) {
+        const double score = j == step.position ? subject_.complement()(i, j)
+                                                : -subject_.p()(i, j);
+        d_choice_.Add(Size(i * T_ + j), losses_[Size(i)] * score);
+      }
+      if (step.position >= 0) start = step.position;
+    }
+  }
+
+  void AddGradientOfMemory(const Decoded& decoded) {
+    std::vector<double>& sums = d_memory_of_trial_.values;
+    std::fill(sums.begin(), sums.end(), 0.0);
+    const Table<double>& cotangent = subject_.inputs().cotangent_contexts();
+    for (Index i = 0; i < U_; ++i) {
+      const StepTrace& step = decoded.steps[Size(i)];
+      for (Index j = step.begin; j < step.end; ++j) {
+        for (Index k = 0; k < d_; ++k) {
+          sums[Size(j * d_ + k)] += decoded.attention(i, j) * cotangent(i, k);
+        }
+      }
+    }
+    for (std::size_t n = 0; n < sums.size(); ++n) {
+      if (sums[n] != 0) d_memory_.Add(n, sums[n]);
+    }
+  }
+
+  void CompareGradientOfChoices(const Table<double>& gradient, bool of_p,
+                                std::vector<Quantity>& quantities) const {
     Quantity d_choice =
         Quantity::Sampled("gradient of the choice's energies", trials_);
     Range loss;
     for (Index i = U_; i-- > 0;) {
-      loss.Add(RangeOfLoss(i));
+      Range of_output;  // what the output can add to L
+      for (Index j = 0; j < T_; ++j) {
+        of_output.Include(LossOfEntry(subject_.inputs(), i, j));
+      }
+      loss.Add(of_output);
       for (Index j = 0; j < T_; ++j) {
         const double p = subject_.p()(i, j);
         const double not_p = subject_.complement()(i, j);
@@ -282,11 +321,10 @@ class TrialSums {
       }
     }
     quantities.push_back(std::move(d_choice));
-    CompareGradientOfMemory(quantities);
   }
 
-  void CompareGradientOfMemory(std::vector<Quantity>& quantities) const {
-    const Table<double>& gradient = trained_.gradients.at("memory");
+  void CompareGradientOfMemory(const Table<double>& gradient,
+                               std::vector<Quantity>& quantities) const {
     Quantity d_memory = Quantity::Sampled("gradient of memory", trials_);
     for (Index k = 0; k < d_; ++k) {
       Range range;  // starts with 0, as weights are in [0, 1]
@@ -304,19 +342,9 @@ class TrialSums {
   }
 
   VerifySubject& subject_;
-  const Trained& trained_;
   const std::int64_t trials_;
-  const Index U_;
-  const Index T_;
-  const Index d_;
-  const bool with_pairs_;
-  const bool with_gradients_;
-  std::vector<std::int64_t> chosen_;  // [U, T + 1]
-  std::vector<std::int64_t> pairs_;   // [U, T + 1, T + 1]
-  SampleSums attention_;
-  SampleSums contexts_;
-  SampleSums d_choice_;
-  SampleSums d_memory_;
+  const Index U_, T_, d_;
+  SampleSums d_choice_, d_memory_;
   std::vector<double> losses_;  // L of outputs i .. U
   Table<double> d_memory_of_trial_;
 };
@@ -374,14 +402,10 @@ class ChunkDifferences {
  private:
   // The range of the numbers whose mean output i adds to L.
   double RangeOfWeights(Index i) const {
-    const VerifyInputs& inputs = subject_.inputs();
     double low = 0;
     double high = 0;
     for (Index j = 0; j < subject_.T(); ++j) {
-      double c = inputs.cotangent_attention()(i, j);
-      for (Index k = 0; k < subject_.d(); ++k) {
-        c += inputs.cotangent_contexts()(i, k) * inputs.At("memory")(j, k);
-      }
+      const double c = LossOfEntry(subject_.inputs(), i, j);
       low = j == 0 ? c : std::min(low, c);
       high = j == 0 ? c : std::max(high, c);
     }
@@ -400,13 +424,22 @@ class ChunkDifferences {
 ChiSquare CompareWithTrials(VerifySubject& subject, const Trained& trained,
                             std::int64_t trials,
                             std::vector<Quantity>& quantities) {
-  TrialSums sums(subject, trained, trials);
+  CountSums counts(subject, trained, trials);
+  MeanSums means(subject, trials);
+  std::optional<GradientSums> gradients;
+  if (subject.knows_probabilities() && !trained.gradients.empty()) {
+    gradients.emplace(subject, trials);
+  }
   Decoded decoded = subject.MakeDecoded();
   for (std::int64_t trial = 0; trial < trials; ++trial) {
     subject.Sample(static_cast<std::uint32_t>(trial), decoded);
-    sums.Add(decoded);
+    counts.Add(decoded);
+    means.Add(decoded);
+    if (gradients) gradients->Add(decoded);
   }
-  const ChiSquare chi_square = sums.Compare(quantities);
+  const ChiSquare chi_square = counts.Compare(quantities);
+  means.Compare(trained, quantities);
+  if (gradients) gradients->Compare(trained, quantities);
   if (!trained.gradients.contains("chunk_energies")) return chi_square;
   // The differences take twice the work of the trials themselves.
   const std::int64_t differences =
