@@ -289,7 +289,7 @@ class WrongInput(LoadTest):
             ({**document, "kind": ["sweep"]}, "kind is ['sweep']"),
             ({**document, "schema_version": 2}, "schema_version is 2, it must be 1"),
             ({**document, "cells": [5]}, "cells"),
-            ({**document, "more": 1}, "unknown member more"),
+            ({**document, "more": 1}, "unknown member 'more'; known: "),
             ({"steps": 5}, "mechanism is missing"),
             ({"mechanism": "soft", "attention": []}, "attention", "is no table"),
             ({"mechanism": "soft", "attention": 5}, "attention is 5"),

@@ -73,7 +73,8 @@ class SchemaTest(unittest.TestCase):
             (lambda d, cell: cell.update(status="lost"), "cells[2]",
              "status is 'lost', it must be one of 'ok', 'invalid', 'error', 'timeout', "
              "'skipped'"),
-            (lambda d, cell: cell.update(more=1), "cells[2]", "unknown member more"),
+            (lambda d, cell: cell.update(more=1), "cells[2]",
+             "unknown member 'more'; did you mean 'mode'?"),
             (lambda d, cell: cell.update(chunk_width=0), "cells[2]",
              "chunk_width is 0, it must be integer from 1 up to 1099511627776"),
             (lambda d, cell: cell.update(chunk_width="x"), "cells[2]",
