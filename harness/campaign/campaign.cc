@@ -95,6 +95,60 @@ void RefuseLosses(const Finished& finished, const std::string& output) {
           them, them));
 }
 
+void TellAgain(const CampaignOptions& options, std::size_t num_points,
+               const char* what) {
+  if (num_points == 0) return;
+  Tell(fmt::format("{}: {} with a cell that {} {} measured again",
+                   options.output, Counted(num_points, "point"), what,
+                   num_points == 1 ? "is" : "are"));
+}
+
+// Tells what a resumed run found.
+void TellFinished(const CampaignOptions& options, const SweepState& state,
+                  const Unfinished& unfinished, const JournalContents& journal,
+                  const std::string& journal_path) {
+  TellAgain(options, unfinished.num_errors, "is in error");
+  TellAgain(options, unfinished.num_timeouts,
+            options.measurer.peer.empty()
+                ? "ended at a lower --cell-limit"
+                : "ended at a lower --cell-limit or --peer-limit");
+  if (journal.num_spoiled > 0) {
+    Tell(fmt::format(
+        "{}: {} torn or damaged; what stood there is measured again",
+        journal_path,
+        journal.num_spoiled == 1
+            ? "1 line is"
+            : fmt::format("{} lines are", journal.num_spoiled)));
+  }
+  const std::vector<std::size_t> left = state.Left();
+  const std::size_t num_wanted = state.wanted().size();
+  const auto begun = std::ranges::count_if(
+      left, [&](std::size_t i) { return state.Processes(i) > 0; });
+  Tell(fmt::format(
+      "{}: {} of {} points are there{}", options.output,
+      num_wanted - left.size(), num_wanted,
+      begun == 0 ? ""
+                 : fmt::format(", and {} that not all processes have measured",
+                               begun)));
+}
+
+// What a run says of itself in its result.
+Run RunEntry(const SweepContext& context, const MeasurerOptions& measurer) {
+  std::optional<std::int64_t> peer_limit_s;
+  if (!measurer.peer.empty()) peer_limit_s = measurer.peer_limit_s;
+  return RunOf(context, measurer.cell_limit_s, peer_limit_s);
+}
+
+// Why a result could not be written, and where what was measured is.
+std::string NotWritten(const UserError& error, const Journal& journal) {
+  return fmt::format(
+      "{}; {}", error.what(),
+      journal.IsRemoved()
+          ? "the journal is gone, too, and with it what was measured"
+          : "all that was measured is in " + journal.path() +
+                "; once the place is free, --resume goes on from there");
+}
+
 class Campaign {
  public:
   Campaign(const Sweep& sweep, const Context& context,
@@ -168,8 +222,10 @@ class Campaign {
     // These points were measured after the result was written.
     if (HasPoints(journal)) result_is_whole_ = false;
     RefuseLosses(state_.finished(), options_.output);
-    FindUnfinished();
-    TellFinished(journal.num_spoiled);
+    const Unfinished unfinished = state_.FindUnfinished(options_.measurer);
+    if (!unfinished.points.empty()) result_is_whole_ = false;
+    state_.MeasureAgain(unfinished.points);
+    TellFinished(options_, state_, unfinished, journal, journal_.path());
   }
 
   // Takes the result that is already at the output path.
@@ -182,57 +238,6 @@ class Campaign {
                        context.points == state_.hashes() &&
                        context.shard == ShardText(options_) &&
                        DriftedPoints(context.calibration).empty();
-  }
-
-  // The points to measure again: those that somebody has edited, those with a
-  // cell that hit a lower limit than today's, and those with a cell in error,
-  // as what ended it (a lack of memory, a kill) may be over. What the gate
-  // refused would be refused again.
-  void FindUnfinished() {
-    std::size_t num_timeouts = 0, num_errors = 0;
-    std::set<std::string> again;
-    for (const std::size_t i : state_.wanted()) {
-      if (state_.CellsOf(i).empty()) continue;
-      if (state_.IsComplete(i)) {
-        const bool has_error = state_.HasError(i);
-        if (!has_error && !state_.HasMoreTime(i, options_.measurer)) continue;
-        ++(has_error ? num_errors : num_timeouts);
-      }
-      again.insert(state_.hashes()[i]);
-      result_is_whole_ = false;
-    }
-    state_.MeasureAgain(std::move(again));
-    TellAgain(num_errors, "is in error");
-    TellAgain(num_timeouts, options_.measurer.peer.empty()
-                                ? "ended at a lower --cell-limit"
-                                : "ended at a lower --cell-limit or "
-                                  "--peer-limit");
-  }
-
-  void TellAgain(std::size_t num_points, const char* what) const {
-    if (num_points == 0) return;
-    Tell(fmt::format("{}: {} with a cell that {} {} measured again",
-                     options_.output, Counted(num_points, "point"), what,
-                     num_points == 1 ? "is" : "are"));
-  }
-
-  void TellFinished(std::size_t num_spoiled) const {
-    if (num_spoiled > 0) {
-      Tell(fmt::format(
-          "{}: {} line{} torn or damaged; what stood there is "
-          "measured again",
-          journal_.path(), num_spoiled, num_spoiled == 1 ? " is" : "s are"));
-    }
-    const std::vector<std::size_t> left = state_.Left();
-    const auto begun = std::ranges::count_if(
-        left, [this](std::size_t i) { return state_.Processes(i) > 0; });
-    Tell(fmt::format(
-        "{}: {} of {} points are there{}", options_.output,
-        state_.wanted().size() - left.size(), state_.wanted().size(),
-        begun == 0
-            ? ""
-            : fmt::format(", and {} that not all processes have measured",
-                          begun)));
   }
 
   // Begins this run, before the first of its points, which are those of `rest`.
@@ -322,12 +327,7 @@ class Campaign {
                     journal_.path()));
   }
 
-  Run OwnRun() const {
-    const MeasurerOptions& measurer = options_.measurer;
-    std::optional<std::int64_t> peer_limit_s;
-    if (!measurer.peer.empty()) peer_limit_s = measurer.peer_limit_s;
-    return RunOf(own_context_, measurer.cell_limit_s, peer_limit_s);
-  }
+  Run OwnRun() const { return RunEntry(own_context_, options_.measurer); }
 
   // Writes it to the journal, with this run as judged now, which may be its
   // last point.
@@ -357,14 +357,7 @@ class Campaign {
     try {
       file_.Write(ToJson(*end.result));
     } catch (const UserError& error) {
-      throw UserError(
-          fmt::format("{}; {}", error.what(),
-                      journal_.IsRemoved()
-                          ? "the journal is gone, too, and with it what was "
-                            "measured"
-                          : "all that was measured is in " + journal_.path() +
-                                "; once the place is free, --resume goes on "
-                                "from there"));
+      throw UserError(NotWritten(error, journal_));
     }
     journal_.Remove();
     return end;

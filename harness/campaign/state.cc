@@ -104,10 +104,21 @@ bool SweepState::HasMoreTime(std::size_t i, const MeasurerOptions& now) const {
   return false;
 }
 
-bool SweepState::HasError(std::size_t i) const {
-  return std::ranges::any_of(CellsOf(i), [](const ResultCell& cell) {
-    return cell.status == CellStatus::kError;
-  });
+Unfinished SweepState::FindUnfinished(const MeasurerOptions& now) const {
+  Unfinished found;
+  for (const std::size_t i : wanted_) {
+    if (Find(i) == nullptr) continue;
+    if (IsComplete(i)) {
+      const bool has_error =
+          std::ranges::any_of(CellsOf(i), [](const ResultCell& cell) {
+            return cell.status == CellStatus::kError;
+          });
+      if (!has_error && !HasMoreTime(i, now)) continue;
+      ++(has_error ? found.num_errors : found.num_timeouts);
+    }
+    found.points.insert(hashes_[i]);
+  }
+  return found;
 }
 
 std::vector<Calibration> SweepState::CalibrationOfPoints() const {

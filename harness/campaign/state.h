@@ -17,6 +17,15 @@
 
 namespace attnbench {
 
+// The points to measure again: those that somebody has edited, those with a
+// cell that hit a lower limit than today's, and those with a cell in error, as
+// what ended it (a lack of memory, a kill) may be over. What the gate refused
+// would be refused again.
+struct Unfinished {
+  std::set<std::string> points;  // their hashes
+  std::size_t num_timeouts = 0, num_errors = 0;
+};
+
 class SweepState {
  public:
   // `hashes` are those of the sweep's points, which outlives this. Only those
@@ -49,11 +58,7 @@ class SweepState {
   std::span<const ResultCell> CellsOf(std::size_t i) const;
   // The points that not all processes have measured.
   std::vector<std::size_t> Left() const;
-  // Whether point i is there, with all of its cells.
-  bool IsComplete(std::size_t i) const;
-  // Whether a cell of point i hit a limit that is higher now, or is in error.
-  bool HasMoreTime(std::size_t i, const MeasurerOptions& now) const;
-  bool HasError(std::size_t i) const;
+  Unfinished FindUnfinished(const MeasurerOptions& now) const;
   // Points of these hashes are to be measured again. They stay until the first
   // process has done so, as an interrupted run has nothing better.
   void MeasureAgain(std::set<std::string> hashes) {
@@ -67,6 +72,10 @@ class SweepState {
 
  private:
   const FinishedPoint* Find(std::size_t i) const;
+  // Whether point i is there, with all of its cells.
+  bool IsComplete(std::size_t i) const;
+  // Whether a cell of point i hit a limit that is higher now.
+  bool HasMoreTime(std::size_t i, const MeasurerOptions& now) const;
   void CheckFinished(const std::string& path) const;
   WantedPoints Wanted() const;
 
