@@ -134,6 +134,7 @@ struct ResultCell : CellIdentity {
   std::int64_t builds = 1;
   std::optional<double> median_ns;
   std::optional<Interval> interval_ns;
+  std::optional<double> least_ns;
   std::optional<double> prepare_ns;
   std::optional<Spread> spread;
   std::vector<double> prepare_samples_ns;
@@ -179,6 +180,13 @@ struct ResultCell : CellIdentity {
           Rule{.description = "the centre of the samples", .minimum = 0});
     visit("interval_ns", self.interval_ns,
           Rule{.description = "its 95 % interval; null for a single round"});
+    visit("least_ns", self.least_ns,
+          Rule{.description =
+                   "the least sample, as other work makes samples longer and "
+                   "nothing makes them shorter: what to set beside a "
+                   "benchmark that reports its best run",
+               .minimum = 0,
+               .may_be_absent = true});
     visit("prepare_ns", self.prepare_ns,
           Rule{.description =
                    "of mode `decode`: the part of it that is done once, such "

@@ -75,6 +75,7 @@ ProcessSamples SamplesOf(const ResultCell& cell) {
 void Summarize(ResultCell& cell) {
   cell.median_ns.reset();
   cell.interval_ns.reset();
+  cell.least_ns.reset();
   cell.prepare_ns.reset();
   cell.spread.reset();
   if (!cell.prepare_samples_ns.empty()) {
@@ -85,6 +86,7 @@ void Summarize(ResultCell& cell) {
   const Estimate time = TimeOf(samples, cell.builds);
   cell.median_ns = time.value;
   cell.interval_ns = Finite(time.interval);
+  cell.least_ns = *std::ranges::min_element(cell.samples_ns);
   cell.spread = SpreadOf(samples, cell);
   if (!cell.decoder || cell.decoder->attention_samples_ns.empty()) return;
   const ProcessSamples attention = SplitProcesses(

@@ -33,6 +33,7 @@ TEST(Summary, FollowsFromTheSamples) {
   Summarize(cell);
   ExpectTime(cell, {{3, 1, 2}});
   EXPECT_NEAR(*cell.median_ns, 2, 1e-12);
+  EXPECT_EQ(cell.least_ns, 1);
   EXPECT_EQ(cell.prepare_ns, 8);
   // The quartiles are 1.5 and 2.5, 3 and 5.
   EXPECT_EQ(cell.spread->rounds, 0.5);
