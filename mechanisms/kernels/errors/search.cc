@@ -123,7 +123,7 @@ class Search {
   }
 
   Errors Measured(const Arrays<Real>& input, Errors& worst) const {
-    const Errors errors = subject_.measure(kernels_, input);
+    Errors errors = subject_.measure(kernels_, input);
     for (std::size_t r = 0; r < errors.size(); ++r) worst[r].Add(errors[r]);
     return errors;
   }

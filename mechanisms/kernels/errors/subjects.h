@@ -167,7 +167,7 @@ class Call {
   template <class U>
   std::shared_ptr<GuardedArray<U>> NewArray(Index size, U value) {
     constexpr U kGuard = 12345;
-    const auto array = std::make_shared<GuardedArray<U>>(size, kGuard);
+    auto array = std::make_shared<GuardedArray<U>>(size, kGuard);
     std::fill_n(array->data(), size, value);
     guards_.push_back([array] { return array->GuardsIntact(); });
     return array;
