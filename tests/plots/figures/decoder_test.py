@@ -250,7 +250,7 @@ class DecoderFigure(PlotTest):
             self.fails(made, *parts)
         for key, value, *parts in [
             ("source_lengths", ["1"], "source_lengths[0] is '1', it must be integer"),
-            ("attention_samples_ns", [1.0], "1 number, of 12 samples"),
+            ("attention_samples_ns", [1.0], "1 sample, of 12 samples"),
             ("attention_samples_ns", [0.0] * 12, "attention_samples_ns[0] is 0.0, it must be number above 0"),
             ("attention_median_ns", None, "attention_median_ns is None"),
             ("reads", {}, ".reads", "energies_per_output is missing"),
