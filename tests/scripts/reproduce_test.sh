@@ -128,7 +128,7 @@ count=$((5 + $(grep -c '"kind": "sweep"' "$root/experiments/claims.json")))
 ((count >= 12)) || fail "only $count experiments in the ledger"
 (($(grep -c -- '--dry-run' "$calls") == count)) || fail "not $count estimates"
 says "^about $count min in all"
-says "^without $count cells that failed on a small point"
+says "^a guess for $count cells that failed on a small point"
 first '^run-sweep experiments/britz_table3.json --dry-run' '^claims'
 called '^run-sweep experiments/mad_figure8.json --dry-run --json --processes 5 --repetitions 5 --trials 25$'
 called "^claims --force --results $full/results -o $full/claims.json$"

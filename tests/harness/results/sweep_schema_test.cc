@@ -6,6 +6,7 @@
 #include <functional>
 #include <sstream>
 
+#include "harness/base/error.h"
 #include "harness/results/sweep_result.h"
 #include "tests/support/schema.h"
 
