@@ -189,7 +189,8 @@ class Base:
         words = words[words.index("&&") + 1:]
         words = words[:words.index("&&")]
         if test:
-            words = [word for word in words if not word.startswith("tests/")]
+            words = [word for word in words
+                     if not (word.startswith("tests/") and word.endswith(".o"))]
             words.insert(1, self.object_of[test])
         return words
 
