@@ -123,6 +123,7 @@ void CheckCell(const ResultCell& cell, const Place& place) {
   has_no(!cell.draw_ns.empty(), "draw_ns");
   has_no(cell.median_ns.has_value(), "median_ns");
   has_no(cell.interval_ns.has_value(), "interval_ns");
+  has_no(cell.least_ns.has_value(), "least_ns");
   has_no(cell.prepare_ns.has_value(), "prepare_ns");
   has_no(cell.spread.has_value(), "spread");
   has_no(cell.limit.has_value(), "limit");
@@ -156,6 +157,7 @@ Json CellConditions() {
                            {"draw_ns", {{"maxItems", 0}}},
                            {"median_ns", null},
                            {"interval_ns", null},
+                           {"least_ns", null},
                            {"prepare_ns", null},
                            {"spread", null},
                            {"limit", null},

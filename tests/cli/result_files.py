@@ -51,8 +51,9 @@ def fail(cell, status, message):
     for key in ("trials_per_sample", "median_ns", "interval_ns", "prepare_ns", "spread",
                 "operations", "peak_memory_bytes", "limit", "numerics"):
         cell[key] = None
-    if "latency" in cell:  # results from before this field lack it
-        cell["latency"] = None
+    for key in ("latency", "least_ns"):  # results from before these members lack them
+        if key in cell:
+            cell[key] = None
     for key in ("samples_ns", "prepare_samples_ns", "draw_ns"):
         cell[key] = []
     cell.pop("decoder", None)

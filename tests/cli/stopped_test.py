@@ -344,8 +344,8 @@ class Interrupted(ResumeTest):
         cell.update(status="timeout", message="too long", samples_ns=[], prepare_samples_ns=[],
                     draw_ns=[])
         cell.update(dict.fromkeys(
-            ("trials_per_sample", "median_ns", "interval_ns", "prepare_ns", "spread", "operations",
-             "peak_memory_bytes", "limit", "numerics", "latency")))
+            ("trials_per_sample", "median_ns", "interval_ns", "least_ns", "prepare_ns", "spread",
+             "operations", "peak_memory_bytes", "limit", "numerics", "latency")))
 
     def interrupt_at_once(self):
         """Stops a run with more time before its first point, or soon after it; gives

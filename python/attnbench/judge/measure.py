@@ -4,6 +4,7 @@ import ctypes
 import difflib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -39,7 +40,7 @@ class Processes:
         self._program = os.environ.get(PROGRAM) or shutil.which("attnbench")
         if self._program is None:
             raise load.DataError("attnbench", "is not on PATH")
-        os.environ.setdefault(TYPED, " ".join(["attnbench claims", *sys.argv[2:]]))
+        os.environ.setdefault(TYPED, " ".join(["attnbench claims", *sys.argv[1:]]))
         self._set_death_signal = ctypes.CDLL(None).prctl
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) != signal.SIG_IGN:  # as in the background
@@ -51,12 +52,12 @@ class Processes:
 
     def attnbench(self, *arguments, text=None):
         """Gives what a command of the program prints."""
-        return self.run(self._program, *arguments, text=text)
+        return self.run(self._program, *arguments, text=text, good=(GOOD, FINDING))
 
     def python(self, script, *arguments):
         return self.run(sys.executable, script, *arguments)
 
-    def run(self, *words, text=None):
+    def run(self, *words, text=None, good=(GOOD,)):
         # In a session of its own it gets a signal of the terminal once, from us.
         with subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
@@ -69,7 +70,7 @@ class Processes:
         if running.returncode < 0:
             raise load.DataError(
                 " ".join(words[:2]), f"was killed by signal {-running.returncode}")
-        if running.returncode not in (GOOD, FINDING):
+        if running.returncode not in good:
             raise Ended(running.returncode)
         return printed
 
@@ -132,8 +133,8 @@ class Measurer:
             self._processes.python(AUTHORS, "--ready", *self._eigens())
         builds = self.options.builds
         if builds is not None:
-            if not builds.isdigit() or int(builds) < 2:
-                raise load.DataError("--builds", f"'{builds}' is no whole number from 2")
+            if not re.fullmatch("[0-9]{1,4}", builds) or int(builds) < 2:
+                raise load.DataError("--builds", f"'{builds}' is no whole number from 2 to 9999")
             try:
                 self._processes.python(
                     os.path.join(ROOT, "scripts", "relink.py"), self._processes.folder, builds)

@@ -91,6 +91,14 @@ void MakeInvalid(Json& cell) {
   cell["draw_ns"] = Json::array();
 }
 
+TEST(ResultSchema, ACellWithoutATimeHasNoLeastSample) {
+  EXPECT_TRUE(CellValidates([](Json& cell) { MakeInvalid(cell); }));
+  EXPECT_FALSE(CellValidates([](Json& cell) {
+    MakeInvalid(cell);
+    cell["least_ns"] = 12;
+  }));
+}
+
 TEST(ResultSchema, TheCommittedFileIsTheSchemaOfTheProgram) {
   std::ifstream file("results/schema/sweep.schema.json");
   std::stringstream text;
