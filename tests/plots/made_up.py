@@ -140,6 +140,7 @@ def stop(cell, status, message):
     """Makes of a cell one without times."""
     cell.pop("decoder", None)
     cell.pop("latency", None)
+    cell.pop("least_ns", None)
     for key in ("median_ns", "interval_ns", "prepare_ns", "spread", "operations", "limit"):
         cell[key] = None
     cell.update(status=status, message=message, samples_ns=[], draw_ns=[])
