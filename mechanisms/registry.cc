@@ -17,7 +17,7 @@
   MECHANISM(memory)                     \
   ATTNBENCH_FURTHER_MECHANISMS(MECHANISM)
 
-// Those of a program that is built out of this tree (attnbench_register).
+// A program that is built out of this tree names its own (attnbench_register).
 #ifndef ATTNBENCH_FURTHER_MECHANISMS
 #define ATTNBENCH_FURTHER_MECHANISMS(MECHANISM)
 #endif

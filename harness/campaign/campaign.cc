@@ -132,14 +132,14 @@ void TellFinished(const CampaignOptions& options, const SweepState& state,
                                begun)));
 }
 
-// What a run says of itself in its result.
+// Makes the entry of a run in its result.
 Run RunEntry(const SweepContext& context, const MeasurerOptions& measurer) {
   std::optional<std::int64_t> peer_limit_s;
   if (!measurer.peer.empty()) peer_limit_s = measurer.peer_limit_s;
   return RunOf(context, measurer.cell_limit_s, peer_limit_s);
 }
 
-// Why a result could not be written, and where what was measured is.
+// Says why a result could not be written, and where the measured points are.
 std::string NotWritten(const UserError& error, const Journal& journal) {
   return fmt::format(
       "{}; {}", error.what(),

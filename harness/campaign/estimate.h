@@ -30,9 +30,9 @@ class TimeEstimate {
   // ones say little about large ones. Says whether the estimate has changed.
   bool Learn(std::span<const ResultCell> cells);
 
-  // Of a point by one process; the first has more to check.
+  // The time of a point in one process; the first has more to check.
   double StepSeconds(std::size_t point, bool is_first) const;
-  // By all processes.
+  // The time of a point, and of all points, in all processes.
   double PointSeconds(std::size_t point) const;
   double TotalSeconds() const;
   // The cells whose samples are long by that guess, and of whose kind nothing

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;
 
-// Without an output it only checks what is asked.
+// Checks what is asked, and computes it if there is an output.
 int Compute(const std::string& command_line, const std::string& output,
             bool force) {
   std::optional<ResultFile> file;

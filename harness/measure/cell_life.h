@@ -82,7 +82,7 @@ class CellLife : public CellRun {
   // Times what is measured beside the whole, if anything is.
   virtual void TimePart(int /*round*/) {}
   virtual void TimeEachDraw() {}
-  // So far, of what runs the trials; none if that does not tell.
+  // The page faults so far of what runs the trials; none if it does not tell.
   virtual std::optional<double> PageFaults() const = 0;
   // Adds what only such cells have, and summarizes the result.
   virtual void Describe(ResultCell& result) const = 0;

@@ -62,7 +62,7 @@ void CheckSameSweep(const ReadSweep& first, const ReadSweep& other) {
                               first.path));
 }
 
-// Where the setup `other` differs from `first`, which is of the file
+// Tells where the setup `other` differs from `first`, which is of the file
 // `first_path`: "cpu is "b", in first.json "a"".
 std::vector<std::string> DifferenceTexts(const std::string& first_path,
                                          const Json& first, const Json& other) {

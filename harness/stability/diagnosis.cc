@@ -24,8 +24,8 @@ namespace {
 
 // ---- how much is measured ---------------------------------------------------
 
-// Of a variant that takes more than this for all sequences, a sample is
-// measured.
+// A variant that takes more steps than this for all sequences is measured on a
+// sample.
 constexpr double kMostSteps = 1e8;
 constexpr double kMostGradientSteps = 2e7;
 // Variants of few steps for each score are measured whole, whatever the arrays.
@@ -61,7 +61,7 @@ const Table<float>& Source(const DiagnosisRequest& request, Index n) {
   return request.sequences[Size(n)].at(request.source);
 }
 
-// Of one output of the first sequence.
+// The steps that an output of the first sequence takes.
 double StepsPerOutput(const DiagnosisRequest& request,
                       const std::string& mechanism,
                       const std::string& variant) {
@@ -135,7 +135,7 @@ AlphaFindings FindInAlpha(const DiagnosisRequest& request, const Config& config,
   start[0] = 1;
   for (Index i = 0; i < alpha.rows; ++i) {
     std::ranges::transform(choice.Row(i), p.begin(), [&](double x) {
-      // As what is measured forms it: in f32 it is 1 sooner.
+      // The variants that are measured form it so: in f32 it is 1 sooner.
       const double chosen =
           request.source == "p_choose" ? x : 1 / (1 + std::exp(-x));
       return InPrecision(request, [&](auto real) {
@@ -276,8 +276,8 @@ struct GradientSample {
   Expected<double> exact;
 };
 
-// Of each output the score with the largest exact gradient, and one that is
-// drawn.
+// Takes the score of each output with the largest exact gradient, and one that
+// is drawn.
 GradientSample SampleGradients(const DiagnosisRequest& request,
                                const std::string& mechanism, Config exact,
                                Index outputs) {
@@ -364,7 +364,7 @@ DiagnosedMechanism DiagnoseMechanism(const DiagnosisRequest& request,
   const Description& about = FindMechanism<double>(mechanism)->Describe();
   std::vector<StabilitySubject> subjects =
       StabilitySubjects(about, Mode::kExpect);
-  // Where the yardstick takes long, it is of a sample, and so is all else.
+  // If the yardstick takes long, it is made of a sample, and so is all else.
   Extent extent{.sequences = std::ssize(request.sequences)};
   const Index of_exact =
       SampledOutputs(request, extent, mechanism, subjects[0].variant);

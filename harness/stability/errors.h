@@ -110,7 +110,7 @@ struct SequenceErrors : Errors {
   void Write(DiagnosedVariant& made) const;
 };
 
-// Of all outputs that were made; `sequence` counts from 0.
+// The errors of all outputs that were made; `sequence` counts from 0.
 template <class Real>
 SequenceErrors CompareSequence(const Table<double>& exact,
                                const Table<Real>& made, double tolerance,

@@ -236,6 +236,17 @@ class Claims(InFolder):
                              f"--quick --results {results}")
             self.assertEqual(context["valid"], not context["invalid_reasons"])
 
+    def test_a_quick_run_by_python_stays_one_when_it_is_judged_again(self):
+        results = self.path("results")
+        python = [sys.executable, "-m", "attnbench", "claims", "mocha-params", "--results", results]
+        environment = {**os.environ, "PATH": f"{os.path.dirname(ATTNBENCH)}:{os.environ['PATH']}",
+                       "PYTHONPATH": os.path.join(ROOT, "python")}
+        for option in ("--quick", "--judge"):
+            done = subprocess.run([*python, option, "--json"], env=environment,
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(json.loads(done.stdout)["quick"])
+
     def test_without_a_folder_nothing_is_left_and_evidence_names_no_file(self):
         result = run("mocha-params", "--json", cwd=self.folder)
         self.assertEqual(result.returncode, 0, result.stderr)

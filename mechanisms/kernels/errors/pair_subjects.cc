@@ -74,7 +74,7 @@ Subject<Real> ReciprocalSums() {
           .measure = Measure<Real>(2, run, compare)};
 }
 
-// Of four moments the last two have squares. Each sum has a term for every
+// The last two of four moments have squares. Each sum has a term for every
 // number, of as many products as an expansion. Moments of weights below the
 // normal numbers lose what these lack.
 template <class Real>
@@ -146,7 +146,7 @@ void PassAsChosen(Arrays<Real>& in) {
   in[4] = in[2];
 }
 
-// Of p next to 1 little passes; chunk energies lie far apart.
+// Little passes an entry with p next to 1; chunk energies lie far apart.
 template <class Real>
 void CancelAdaptive(Random& random, Arrays<Real>& in) {
   Spread(random, -40, 0, in[0]);

@@ -30,8 +30,9 @@ struct KernelError {
   bool passed() const { return worst.ratio <= 1; }
 };
 
-// Of all kernels of one table, as `level`; in the order of AllSubjects(), by as
-// many threads as OpenMP has. The number of threads changes nothing.
+// Searches for the errors of all kernels of one table, which are told as of
+// `level`, in the order of AllSubjects(), by as many threads as OpenMP has. The
+// number of threads changes nothing.
 template <class Real>
 std::vector<KernelError> SearchKernelErrors(const Kernels<Real>& kernels,
                                             const std::string& level,

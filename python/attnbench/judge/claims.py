@@ -8,7 +8,6 @@ a table, or as JSON. attnbench claims --help says what the options do.
 import json
 import os
 import sys
-import tempfile
 
 from attnbench.analysis import ROOT, claims_result, command, load, published, whole_file
 from attnbench.analysis.words import validity_text
@@ -53,7 +52,7 @@ def run(options):
         return 0
     published.papers()
     may_replace = options.force or options.resume
-    with tempfile.TemporaryDirectory(prefix="attnbench-") as temporary:
+    with measure.temporary_folder() as temporary:
         processes = measure.Processes()
         measurer = measure.Measurer(asked, options.results or temporary, options, processes)
         if options.output is not None:
@@ -128,14 +127,7 @@ def documents_of(measurer, asked, options):
 def deliver(document, options):
     """Writes and prints the result."""
     if options.output is not None:
-        text_of_file = load.document_text(document).encode()
-        try:
-            whole_file.write(options.output, text_of_file, options.force or options.resume)
-        except FileExistsError as error:
-            raise load.DataError(options.output, whole_file.IS_THERE) from error
-        except OSError as error:
-            raise load.DataError(
-                options.output, f"cannot be written: {error.strerror}") from error
+        measure.write_document(options.output, document, options.force or options.resume)
     sys.stdout.write(
         load.json_text(document) + "\n"
         if options.json

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 from attnbench.analysis import ROOT, command, load, whole_file
 from attnbench.judge import computed
@@ -59,9 +60,13 @@ class Processes:
 
     def run(self, *words, text=None, good=(GOOD,)):
         # In a session of its own it gets a signal of the terminal once, from us.
-        with subprocess.Popen(
+        try:
+            running = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
-                start_new_session=True, preexec_fn=self._end_with_us) as running:
+                start_new_session=True, preexec_fn=self._end_with_us)
+        except OSError as error:
+            raise load.DataError(words[0], f"cannot be run: {error.strerror}") from error
+        with running:
             self._running = running
             printed, _ = running.communicate(text or "")
         self._running = None
@@ -116,7 +121,7 @@ class Measurer:
         elif kind == "stability":
             self._processes.attnbench("stability", *self._quick, *output)
         else:
-            self._computed(quantities_of(self.asked, self.options.ledger, name), path, output)
+            self._computed(quantities_of(self.asked, self.options.ledger, name), path)
 
     def check(self):
         """Refuses what would show only after hours."""
@@ -182,19 +187,27 @@ class Measurer:
             *(["--builds", options.builds] if options.builds else ()))
         self._limits = ["--limits", path]
 
-    def _computed(self, quantities, path, output):
-        """The program writes its quantities and the context, and we add ours."""
-        self._processes.attnbench("computed", *output, text=of_program(quantities))
-        document = load.read_json(path)
+    def _computed(self, quantities, path):
+        """The program gives its quantities and the context, and we add ours: nobody may find
+        a result without these.
+        """
+        whole_file.check(path, (), bool(self._replace))
+        with temporary_folder() as folder:
+            of_it = os.path.join(folder, "of_program.json")
+            self._processes.attnbench("computed", "-o", of_it, text=of_program(quantities))
+            document = load.read_json(of_it)
         found = document["quantities"]
         document["quantities"] = []
-        for name, inputs in ((one["name"], one["inputs"]) for one in quantities):
+        for one in quantities:
+            name, inputs = one["name"], one["inputs"]
             if name in computed.QUANTITIES:
-                document["quantities"] += computed.rows(name, inputs)
+                rows = computed.rows(name, inputs)
             else:
-                document["quantities"] += [
-                    row for row in found if (row["name"], row["inputs"]) == (name, inputs)]
-        whole_file.write(path, load.document_text(document).encode())
+                rows = [row for row in found if (row["name"], row["inputs"]) == (name, inputs)]
+            if not rows:
+                raise load.DataError(one["place"], f"the program gave no row of {name}")
+            document["quantities"] += rows
+        write_document(path, document, bool(self._replace))
 
     def _eigens(self):
         return [f"--eigen={folder}" for folder in self.options.eigen]
@@ -235,6 +248,22 @@ def seen_from_here(*names):
         return os.path.relpath(whole)
     except OSError:  # somebody has removed the folder that we are in
         return whole
+
+
+def write_document(path, document, may_replace):
+    try:
+        whole_file.write(path, load.document_text(document).encode(), may_replace)
+    except FileExistsError as error:
+        raise load.DataError(path, whole_file.IS_THERE) from error
+    except OSError as error:
+        raise load.DataError(path, f"cannot be written: {error.strerror}") from error
+
+
+def temporary_folder():
+    try:
+        return tempfile.TemporaryDirectory(prefix="attnbench-")
+    except OSError as error:
+        raise load.DataError("a temporary folder", f"cannot be made: {error.strerror}") from error
 
 
 def tell(text):

@@ -18,7 +18,7 @@ def energy_attention(
 ) -> Tensor:
     """Gives attention [B, H, U, T], the expected weight of each entry, of a registered
     mechanism whose attention follows from energies: soft, monotonic, mocha, matcha, and those
-    that were added to mechanisms/registry.cc before the native library was built.
+    that the native library was built with (in its registry, or by attnbench_add_mechanism).
 
     energies and, for mechanisms that declare them, chunk_energies are [B, H, U, T], finite, of
     one type; what lies beyond lengths [B] is not read. Outputs may depend on the ones before
