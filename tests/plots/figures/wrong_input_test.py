@@ -28,41 +28,6 @@ class WrongInput(PlotTest):
         path = str(self.folder / "absent.json")
         self.fails_with([path], path, "No such file")
 
-    def test_a_file_that_is_not_json(self):
-        self.fails_with([self.write("{")], "result.json: not JSON")
-        self.fails_with([self.write('{"a": NaN}')], "NaN")
-        self.fails_with([self.write("[]")], "not a JSON object")
-
-    def test_a_document_of_another_kind_or_version(self):
-        document = make_document(mocha_cells())
-        self.fails_with(
-            [self.write({**document, "kind": "verify"})],
-            "kind is 'verify'",
-            "'sweep'",
-        )
-        self.fails_with(
-            [self.write({**document, "schema_version": 2})],
-            "schema_version is 2, it must be 1",
-        )
-        self.fails_with([self.write({})], "kind is missing")
-
-    def test_a_document_without_its_fields(self):
-        document = make_document(mocha_cells())
-        del document["context"]["cpu"]
-        self.fails_with([self.write(document)], "context: cpu is missing")
-        document["context"].update(cpu="x", dirty="no")
-        self.fails_with([self.write(document)], "context: dirty is 'no'")
-        cells = mocha_cells()
-        del cells[3]["samples_ns"]
-        self.fails_with(
-            [self.write(make_document(cells))],
-            "cells[3]: samples_ns is missing",
-        )
-        self.fails_with([self.write(make_document([]))], "cells: is empty")
-        path = self.changed(mocha_cells(), samples_ns=[0])
-        self.fails_with([path], "samples_ns", "above 0")
-        self.fails_with([self.changed(mocha_cells(), memory_length="x")], "int")
-
     def test_a_grid_with_a_hole(self):
         cells = mad_cells(lengths=(4, 8))
         gone = cells.pop(3)

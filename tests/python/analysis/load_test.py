@@ -5,6 +5,7 @@ import contextlib
 import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -138,16 +139,42 @@ class LoadTest(PlotTest):
             cell.update(point=f"{length:016x}", processes=processes, builds=processes)
         self.draws("--figure", "mocha_figure3", self.write(made_up.make_document(cells)))
 
-    def test_what_is_no_result_is_refused_by_name(self):
+    def test_what_is_no_result_is_refused_by_name_and_place(self):
+        good = made_up.make_document(made_up.mocha_cells())
+
+        def context(**changes):
+            return {**good, "context": {**good["context"], **changes}}
+
+        def cell(left_out=None, **changes):
+            first = {key: value for key, value in good["cells"][0].items() if key != left_out}
+            return {**good, "cells": [{**first, **changes}, *good["cells"][1:]]}
+
         for content, message in (
-            ("{", "not JSON"),
-            ({"kind": "verify"}, "kind is 'verify'"),
-            (made_up.make_document([]), "cells: is empty"),
+            ("{", "odd.json: not JSON"),
+            ('{"a": NaN}', "NaN"),
+            ("[]", "not a JSON object"),
+            *((f'{{"kind": {number}}}', "the number .* is too large")
+              for number in ("1e400", "9" * 400, "-1e999")),
+            ('{"kind": 1, "a": {"b": 1, "b": 2}}', "the key 'b' is there twice in one object"),
+            ({}, "kind is missing"),
+            ({**good, "kind": "verify"}, "kind is 'verify', it must be 'sweep'"),
+            ({**good, "schema_version": 2}, "schema_version is 2, it must be 1"),
+            ({**good, "context": {}}, "context: commit is missing"),
+            (context(dirty="no"), "context: dirty is 'no'"),
+            *((context(valid=valid, invalid_reasons=reasons),
+               f"context: invalid_reasons is {re.escape(str(reasons))}, it must be array of at")
+              for valid, reasons in ((True, ["a debug build"]), (False, []))),
+            ({**good, "cells": {}}, "cells"),
+            ({**good, "cells": []}, "cells: is empty"),
+            (cell("status"), r"cells\[0\]: status is missing"),
+            (cell(status="lost"), r"cells\[0\]: status is 'lost'"),
+            (cell("samples_ns"), r"cells\[0\]: samples_ns is missing"),
+            (cell(samples_ns=[0]), "samples_ns.* above 0"),
+            (cell(memory_length="x"), "memory_length is 'x', .*int"),
         ):
-            with self.assertRaises(load.DataError) as caught:
+            with self.subTest(message), self.assertRaisesRegex(load.DataError, message) as caught:
                 load.load(self.write(content, "odd.json"))
             self.assertIn("odd.json", str(caught.exception))
-            self.assertIn(message, str(caught.exception))
         with self.assertRaisesRegex(load.DataError, "absent.json: cannot be read"):
             load.load(str(pathlib.Path(self.folder) / "absent.json"))
 
