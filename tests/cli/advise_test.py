@@ -58,19 +58,7 @@ class Advise(ResultFilesTest):
         self.assertEqual(document["shape"]["layers"], 1)
         self.assertEqual(document["shape"]["encoder"], "given")
 
-    def test_wrong_shapes_are_refused_before_anything_is_measured(self):
-        for arguments, *parts in (
-            (("-T", "10,20"), "--memory-length: must be one value"),
-            (("-T", "0"), "--memory-length", "0 is out of range"),
-            (("-T", "=d"), "--memory-length: '=d' is not a number"),
-            (("-w", "inf"), "--chunk-width: 'inf' is not a number"),
-            (("-T", "20001"), "--memory-length: is 20001, at most 20000"),
-            (("--energy", "dots"), "--energy", "did you mean 'dot'"),
-            (("--encoder", "none"), "--encoder", "timed"),
-            (("--repetitions", "0"), "--repetitions"),
-            (("-o", self.path("none/a.json")), "none"),
-        ):
-            self.refused(("advise", *arguments), *parts)
+    def test_an_answer_that_is_there_is_not_replaced(self):
         with open(self.path("a.json"), "w", encoding="utf-8") as file:
             json.dump({}, file)
         self.refused(("advise", *SHAPE, "-o", self.path("a.json")), "a.json", "--force")

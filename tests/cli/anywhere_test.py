@@ -227,9 +227,6 @@ class Anywhere(InFolder):
     def test_help_is_that_of_the_command(self):
         self.assertEqual(self.gives("help", "compare"), self.gives("compare", "--help"))
         self.assertEqual(self.gives("help"), self.gives("--help"))
-        done = self.run_here("help", "compair")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("unknown command 'compair'; did you mean 'compare'?", done.stderr)
 
     def test_claims_are_listed_in_the_order_of_the_ledger(self):
         with open(os.path.join(ROOT, "experiments", "claims.json"), encoding="utf-8") as file:

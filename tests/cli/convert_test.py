@@ -127,11 +127,6 @@ class ConvertTest(ResultFilesTest):
             refused(lambda d, c=changes: d["cells"][1].update(c), "cells[1]", *changes)
         refused(lambda d: d["cells"][2].pop("chunk_width"), "cells[2]", "chunk_width")
 
-    def test_it_is_the_form_of_one_result(self):
-        path = self.write("swept.json", self.swept)
-        self.refused(("show", path, path, "--format", "gbench"), "--format: gbench is the")
-        self.refused(("show", path, "--format", "gbnch"), "did you mean 'gbench'")
-
 
 if __name__ == "__main__":
     unittest.main()

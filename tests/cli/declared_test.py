@@ -59,56 +59,6 @@ class ExperimentFile(Sweeps):
         self.write_experiment(example)
         self.assertEqual(self.planned("e.json")["num_cells"], all_cells)
 
-    def test_an_unknown_key_names_the_nearest_at_every_level(self):
-        whole = {
-            "name": "e",
-            "axes": {"dim": 4},
-            "options": {"threshold": 0.5},
-            "alternatives": [{"mechanism": "mocha", "options": {"strict": True}}],
-            "exclusions": [{"dim": 4}],
-            "profiles": {"quick": {
-                "axes": {"dim": 8},
-                "alternatives": [{"mechanism": "mocha"}],
-            }},
-        }
-        for place, wrong, nearest in [
-            ([], "repetition", "repetitions"),
-            (["axes"], "memory_lenght", "memory_length"),
-            (["options"], "thresold", "threshold"),
-            (["alternatives", 0], "chunk_with", "chunk_width"),
-            (["alternatives", 0, "options"], "strikt", "strict"),
-            (["exclusions", 0], "mechanisms", "mechanism"),
-            (["profiles"], "quik", "quick"),
-            (["profiles", "quick"], "trails", "trials"),
-            (["profiles", "quick", "axes"], "dims", "dim"),
-            (["profiles", "quick", "alternatives", 0], "worklaod", "workload"),
-        ]:
-            with self.subTest(place=place, wrong=wrong):
-                document = json.loads(json.dumps(whole))
-                inner = document
-                for key in place:
-                    inner = inner[key]
-                inner[wrong] = 1
-                self.write_experiment(document)
-                done = self.run_sweep("e.json", "--dry-run")
-                self.assertEqual(done.returncode, 2, done.stdout)
-                self.assertEqual(done.stderr.count("\n"), 1)
-                self.assertIn(f"'{wrong}'; did you mean '{nearest}'?", done.stderr)
-
-    def test_an_exclusion_that_leaves_nothing_or_all_out_is_an_error(self):
-        document = {"name": "e", "axes": {"memory_length": [3, 4], "dim": 4},
-                    "alternatives": [{"mechanism": "soft"}]}
-        for exclusion, message in [
-            ({"memory_length": 5}, "e.json: exclusions[0]: leaves nothing out"),
-            ({"mechanism": "mocha"}, "e.json: exclusions[0]: leaves nothing out"),
-            ({"dim": 4}, "exclusions: leave no cell"),
-            ({}, "e.json: exclusions[0]: says nothing"),
-        ]:
-            self.write_experiment({**document, "exclusions": [exclusion]})
-            done = self.run_sweep("e.json", "--dry-run")
-            self.assertEqual(done.returncode, 2)
-            self.assertIn(message, done.stderr)
-
     def test_excluded_cells_are_not_in_the_result(self):
         self.write_experiment({
             "name": "e", "repetitions": 1,

@@ -164,21 +164,6 @@ class WholeDecoders(InFolder):
         self.assertEqual((plan["num_points"], plan["num_cells"]), (1, 7))
         self.assertGreater(plan["estimated_s"], 0)
 
-    def test_wrong_usage_names_what_is_wrong(self):
-        for axes, *naming in [
-            ({"beam": 0}, "axes.beam", "0 is out of range"),
-            ({"vocabulary": 2}, "axes.vocabulary"),
-            ({"workload": "copy:2"}, "axes.workload", "share"),
-            ({"baem": 2}, "did you mean 'beam'"),
-            ({"scope": "full"}, "beam", "whole decoders"),
-        ]:
-            path = self.write("wrong.json", {**EXPERIMENT, "axes": {**AXES, **axes},
-                                             "profiles": {}})
-            result = run(path, "-o", self.output)
-            self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
-            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-            for text in naming:
-                self.assertIn(text, result.stderr)
 
 
 if __name__ == "__main__":

@@ -307,10 +307,7 @@ class WrongInput(PeerTest):
         ]:
             self.expect_refused("--peer: ", message, peer=f"{FAKE} {change}")
 
-    def test_its_variants_are_unknown_without_it(self):
-        self.expect_refused("unknown variant 'framework'", peer=None)
-        self.expect_refused("--peer-limit requires --peer", peer=None,
-                            arguments=["--peer-limit", "3"])
+    def test_its_limit_is_a_number_above_zero(self):
         self.expect_refused("--peer-limit: '0' is not",
                             arguments=[*BOTH, "--peer-limit", "0"])
 

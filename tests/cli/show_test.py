@@ -100,14 +100,6 @@ class Show(ResultFilesTest):
         self.assertEqual([context[key] for key in ("valid", "invalid_reasons", "warnings")],
                          ["false", "a debug build", "other programs ran"])
 
-    def test_what_is_no_result_of_a_sweep_is_refused(self):
-        self.refused(("show", os.path.join("results", "claims", "verify.json")),
-                     "verify.json: ", "sweep")
-        self.refused(("show", self.path("none.json")), "none.json: cannot")
-        self.refused(("show", self.path("r.json"), "--format", "cvs"),
-                     "--format: unknown format 'cvs'", "did you mean 'csv'")
-        self.refused(("show",), "RESULTS is required")
-
 
 def sweep_of(test):
     result = sweep(test.path("again.json"), *SMALL)

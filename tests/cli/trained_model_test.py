@@ -179,8 +179,6 @@ class TrainedModel(ResultFilesTest):
                 self.refused((command, "--model", path),
                              f"{path}: run.settings.mechanism: is {mechanism}, which chooses no "
                              "entries", "monotonic, mocha, matcha")
-        self.refused(("diagnose", "--model", MODEL, "--mechanism", "mocha"),
-                     "--mechanism: mocha needs chunk energies", "copy_model.json")
 
     def test_what_is_no_checkpoint_is_refused_by_file_and_place(self):
         def refused(change, *parts):
@@ -213,30 +211,12 @@ class TrainedModel(ResultFilesTest):
             file.write(text[: len(text) // 2])
         for command in ("decode", "diagnose", "advise"):
             self.refused((command, "--model", self.path("cut.json")), "cut.json: ")
-            self.refused((command, "--model", self.folder), self.folder)
-            self.refused((command, "--model", self.path("none.json")), "none.json: ")
-            self.refused((command, "--model", "tests/golden/mocha-hard.json"),
-                         "mocha-hard.json: kind: is not checkpoint")
-            self.refused((command, "--model", "results/training/stretch.json"),
-                         "stretch.json: kind: is not checkpoint", "--keep-checkpoints")
 
-    def test_options_that_do_not_go_with_a_model_are_refused(self):
+    def test_a_model_that_is_read_is_not_replaced(self):
+        kept = self.write("kept.json", self.model)
         for command in ("decode", "diagnose", "advise"):
-            self.refused((command, "--model", MODEL, "--sequences", "0"), "--sequences")
-            self.refused((command, "--sequences", "3"), "--sequences", "--model")
-            self.refused((command, "--model", ""), "--model")
-            copied = self.write("kept.json", self.model)
-            self.refused((command, "--model", copied, "-o", copied, "--force"),
+            self.refused((command, "--model", kept, "-o", kept, "--force"),
                          "is read by this command")
-        self.refused(("decode", "--model", MODEL, "tests/golden/mocha-hard.json"),
-                     "CASE excludes --model")
-        for arguments in (("--mechanism", "mocha"), ("--memory-length", "3"),
-                          ("--threshold", "0.3"), ("--sample",), ("--seed", "2"),
-                          ("--reference-length", "3")):
-            self.refused(("decode", "--model", MODEL, *arguments), "--model", arguments[0])
-        for option in ("--p", "--energies", "--chunk-energies", "--lengths", "--output-lengths",
-                       "-w"):
-            self.refused(("diagnose", "--model", MODEL, option, "3"), "--model")
 
 
 if __name__ == "__main__":
