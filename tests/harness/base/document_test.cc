@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "harness/base/error.h"
+#include "tests/support/error_text.h"
 #include "tests/support/schema.h"
 
 namespace attnbench {
@@ -97,12 +98,8 @@ class EveryWrongDocument : public ::testing::TestWithParam<Wrong> {};
 TEST_P(EveryWrongDocument, IsRefusedByNameAndByItsSchema) {
   Json json = ToJson(Example());
   GetParam().damage(json);
-  try {
-    FromJson<Whole>(json, "d.json");
-    ADD_FAILURE() << "was read: " << json;
-  } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(), GetParam().message);
-  }
+  EXPECT_EQ(testing::ErrorText([&] { FromJson<Whole>(json, "d.json"); }),
+            GetParam().message);
   EXPECT_FALSE(testing::Validates(SchemaOf<Whole>(), json));
 }
 
@@ -212,12 +209,7 @@ TEST(Document, WhatAPersonWritesWronglyIsRefusedByNameAndByItsSchema) {
                      "shares, title, count"),
        }) {
     const Json json = Json::parse(text);
-    try {
-      FromJson<Said>(json, "d");
-      ADD_FAILURE() << "was read: " << json;
-    } catch (const UserError& error) {
-      EXPECT_STREQ(error.what(), message);
-    }
+    EXPECT_EQ(testing::ErrorText([&] { FromJson<Said>(json, "d"); }), message);
     EXPECT_FALSE(testing::Validates(SchemaOf<Said>(), json)) << text;
   }
   EXPECT_TRUE(testing::Validates(SchemaOf<Said>(),
@@ -247,14 +239,9 @@ TEST(Document, WhatOthersReadIsIgnoredAndOrderIsKept) {
 
 TEST(Document, ANumberIsAMultipleOfItsRules) {
   const Json json = Json::parse(R"({"even": 7, "numbers": {}})");
-  try {
-    FromJson<Shared>(json, "d");
-    ADD_FAILURE() << "was read: " << json;
-  } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(),
-                 "d: even: 7 is no whole number from 4 that is a multiple of "
-                 "2");
-  }
+  EXPECT_EQ(testing::ErrorText([&] { FromJson<Shared>(json, "d"); }),
+            "d: even: 7 is no whole number from 4 that is a multiple of "
+            "2");
   EXPECT_FALSE(testing::Validates(SchemaOf<Shared>(), json));
 }
 

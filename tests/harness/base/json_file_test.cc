@@ -14,6 +14,7 @@
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "harness/system/temporary_folder.h"
+#include "tests/support/error_text.h"
 
 namespace attnbench {
 namespace {
@@ -21,12 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string ErrorOf(const std::string& path) {
-  try {
-    ReadJsonFile(path);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "none";
+  return testing::ErrorText([&] { ReadJsonFile(path); });
 }
 
 TEST(ReadJsonFile, RefusesADevice) {
@@ -97,7 +93,7 @@ TEST(ReadJsonFile, RefusesWhatFollowsADocument) {
   for (const char* text : {"{} {}", "{}\n{}", "{},", "{\"a\": 1,}", "{}x"}) {
     EXPECT_THAT(error_of(text), HasSubstr("is not JSON: ")) << text;
   }
-  EXPECT_EQ(error_of("\ufeff{}\r\n \t"), "none");
+  EXPECT_EQ(error_of("\ufeff{}\r\n \t"), "");
 }
 
 TEST(ParseMessage, IsOneDocumentOfALine) {

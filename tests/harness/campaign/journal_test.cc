@@ -17,6 +17,7 @@
 #include "harness/base/error.h"
 #include "harness/base/hash.h"
 #include "harness/system/temporary_folder.h"
+#include "tests/support/error_text.h"
 #include "tests/support/made_up_results.h"
 
 namespace attnbench {
@@ -58,12 +59,7 @@ std::vector<int> Numbers(const JournalContents& contents) {
 }
 
 std::string ErrorOf(const std::string& text) {
-  try {
-    Parse(text);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::ErrorText([&] { Parse(text); });
 }
 
 // A line with a right checksum, whatever its text is.
@@ -137,7 +133,7 @@ TEST(ParseJournal, RefusesACellThatDoesNotGoTogether) {
   ResultCell cell = testing::MadeUpResultCell("soft", 1, {10.0, 11.0, 12.0});
   ASSERT_EQ(cell.point, record.point->hash);
   record.point->cells = {cell};
-  EXPECT_EQ(ErrorOf(Lines({record})), "no error");
+  EXPECT_EQ(ErrorOf(Lines({record})), "");
   Json json = ToJson(record);
   json["point"]["cells"][0].erase("status");
   EXPECT_THAT(ErrorOf(LineOf(json.dump(), 1)),
@@ -189,12 +185,7 @@ TEST_F(JournalFile, KeepsWhatIsAppendedAndGoesOnAfterATornLine) {
 
 TEST_F(JournalFile, WhatIsNoJournalIsRefusedAndLeftAsItIs) {
   const auto error_of_opening = [this]() -> std::string {
-    try {
-      Journal(target_, "r.json");
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "no error";
+    return testing::ErrorText([&] { Journal(target_, "r.json"); });
   };
   for (const char* text : {"dear diary\n", "\n\n", "{}", "0123456789abcdef0 {",
                            "0123456789ABCDEF {"}) {
@@ -240,12 +231,10 @@ TEST_F(JournalFile, KnowsThatSomebodyHasRemovedIt) {
 TEST_F(JournalFile, IsOneRunsAtATime) {
   Journal journal(target_, "r.json");
   journal.Append(Record(1));
-  try {
-    Journal(target_, "r.json", std::chrono::milliseconds(1));
-    FAIL() << "a second run has it too";
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("r.json: another run is writing it"));
-  }
+  EXPECT_THAT(testing::ErrorText([&] {
+                Journal(target_, "r.json", std::chrono::milliseconds(1));
+              }),
+              HasSubstr("r.json: another run is writing it"));
   EXPECT_EQ(Text(), Lines({Record(1)}));
 }
 
@@ -298,12 +287,8 @@ TEST_F(JournalFile, IsAsItWasWhereTheDiskIsFull) {
   rlimit limit = before;
   limit.rlim_cur = fs::file_size(path_) + 20;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  std::string message;
-  try {
-    journal.Append(Record(2));
-  } catch (const UserError& error) {
-    message = error.what();
-  }
+  const std::string message =
+      testing::ErrorText([&] { journal.Append(Record(2)); });
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, ignored);
   EXPECT_THAT(message, HasSubstr(path_ + ": cannot be written: "));

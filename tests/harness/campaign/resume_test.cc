@@ -8,6 +8,7 @@
 
 #include "harness/base/error.h"
 #include "harness/machine/fingerprint.h"
+#include "tests/support/error_text.h"
 #include "tests/support/made_up_results.h"
 
 namespace attnbench {
@@ -301,12 +302,11 @@ TEST(Resume, RefusesAResultWhosePointNoRunMeasured) {
   SweepResult of_no_run = ResultOfC();
   of_no_run.context.runs[1].points.clear();
   Finished finished;
-  try {
-    TakeResult(of_no_run, "r.json", Wanted(), ContextOf("now"), finished);
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("r.json: has point c, which none of"));
-  }
+  EXPECT_THAT(testing::ErrorText([&] {
+                TakeResult(of_no_run, "r.json", Wanted(), ContextOf("now"),
+                           finished);
+              }),
+              HasSubstr("r.json: has point c, which none of"));
 }
 
 TEST(Resume, RefusesCellsThatWereNotPlanned) {

@@ -10,6 +10,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
+#include "tests/support/error_text.h"
 #include "tests/support/schema.h"
 
 namespace attnbench {
@@ -35,12 +36,8 @@ std::vector<double> Values(const std::string& name, const Json& inputs) {
 
 // What is said of inputs that are wrong; "" where they are not.
 std::string Refusal(const std::string& name, const Json& inputs) {
-  try {
-    ReadQuantity(name, inputs, Place("ledger"));
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::ErrorText(
+      [&] { ReadQuantity(name, inputs, Place("ledger")); });
 }
 
 // The quantities of the ledger that are computed, as `claims` asks for them.

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <functional>
 
-#include "harness/base/error.h"
 #include "harness/base/json_file.h"
 #include "harness/machine/sanitized.h"
+#include "tests/support/error_text.h"
 #include "tests/support/made_up_results.h"
 
 namespace attnbench {
@@ -30,12 +30,7 @@ std::string ErrorAfter(const std::function<void(Json&)>& change) {
   }();
   Json document = good;
   change(document);
-  try {
-    SweepResultOf(document, "r.json");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::ErrorText([&] { SweepResultOf(document, "r.json"); });
 }
 
 TEST(ResultReader, RefusesAnIntervalWhoseUpperEndStandsFirst) {
@@ -47,7 +42,7 @@ TEST(ResultReader, RefusesAnIntervalWhoseUpperEndStandsFirst) {
 }
 
 TEST(ResultReader, TakesWhatASweepWrote) {
-  EXPECT_EQ(ErrorAfter([](Json&) {}), "no error");
+  EXPECT_EQ(ErrorAfter([](Json&) {}), "");
 }
 
 TEST(ResultReader, TakesEveryResultThatIsCommitted) {
@@ -146,7 +141,7 @@ TEST(ResultReader, RefusesAGoodCellWhoseErrorIsAboveItsBound) {
       json["cells"][1]["numerics"]["error_bound"] = 0.5;
     });
   };
-  EXPECT_EQ(error_of(0.5), "no error");
+  EXPECT_EQ(error_of(0.5), "");
   EXPECT_EQ(error_of(0.75),
             "r.json: cells[1]: is ok and numerics.error 0.75 is above "
             "numerics.error_bound 0.5");
@@ -169,14 +164,10 @@ TEST(ResultReader, HoldsAWholeDecoderToItsFigures) {
   const auto error_after = [](const std::function<void(Json&)>& change) {
     Json cell = ToJson(testing::MadeUpDecoderCell("soft", 10, {5, 6}));
     change(cell);
-    try {
-      CheckCell(FromJson<ResultCell>(cell, "cell"), Place("cell"));
-    } catch (const UserError& error) {
-      return std::string(error.what());
-    }
-    return std::string("no error");
+    return testing::ErrorText(
+        [&] { CheckCell(FromJson<ResultCell>(cell, "cell"), Place("cell")); });
   };
-  EXPECT_EQ(error_after([](Json&) {}), "no error");
+  EXPECT_EQ(error_after([](Json&) {}), "");
   EXPECT_EQ(error_after([](Json& cell) { cell.erase("decoder"); }),
             "cell: is ok and has no decoder");
   EXPECT_THAT(error_after([](Json& cell) {
@@ -220,12 +211,8 @@ TEST(ResultReader, HoldsAWholeDecoderToItsFigures) {
 }
 
 TEST(ResultReader, NamesAFileThatIsNotThere) {
-  try {
-    ReadResult("no/such.json");
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no/such.json: cannot be read"));
-  }
+  EXPECT_THAT(testing::ErrorText([&] { ReadResult("no/such.json"); }),
+              HasSubstr("no/such.json: cannot be read"));
 }
 
 }  // namespace

@@ -6,20 +6,15 @@
 #include <functional>
 #include <sstream>
 
-#include "harness/base/error.h"
 #include "harness/results/sweep_result.h"
+#include "tests/support/error_text.h"
 #include "tests/support/schema.h"
 
 namespace attnbench {
 namespace {
 
 bool IsRead(const Json& document) {
-  try {
-    SweepResultOf(document, "r.json");
-    return true;
-  } catch (const UserError&) {
-    return false;
-  }
+  return testing::ErrorText([&] { SweepResultOf(document, "r.json"); }).empty();
 }
 
 // Validates by the schema, and expects the reader to agree.

@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "harness/base/error.h"
+#include "tests/support/error_text.h"
 #include "tests/support/schema.h"
 
 namespace attnbench {
@@ -35,12 +35,7 @@ std::string ErrorAfter(const char* place, const Json& value) {
   EXPECT_FALSE(
       testing::Validates(nlohmann::json::parse(EffectsSchemaText()), document))
       << place;
-  try {
-    EffectsOf(document, "e.json");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::ErrorText([&] { EffectsOf(document, "e.json"); });
 }
 
 TEST(Effects, AreReadByTheirKinds) {

@@ -11,24 +11,17 @@
 #include "harness/base/error.h"
 #include "harness/sweep/workload_name.h"
 #include "harness/system/temporary_folder.h"
+#include "tests/support/error_text.h"
 
 namespace attnbench {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using testing::ErrorText;
+using ::testing::HasSubstr;
 
 std::vector<AxisValue> Parse(const std::string& axis, const std::string& text) {
   return ParseAxisValues(FindAxis(axis, "test"), text, "--" + axis);
-}
-
-std::string ErrorOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 std::vector<AxisValue> List(const std::string& text) {
@@ -59,9 +52,9 @@ TEST(Axes, AValueThatIsWrittenTwiceIsTakenOnce) {
 
 TEST(Axes, TheLargestRangeIsTakenAndOneMoreIsNot) {
   EXPECT_EQ(Parse("T", "1:100000:1").size(), kMostAxisValues);
-  EXPECT_THAT(ErrorOf([] { Parse("T", "1:100001:1"); }),
+  EXPECT_THAT(ErrorText([] { Parse("T", "1:100001:1"); }),
               HasSubstr("more than 100000 values"));
-  EXPECT_THAT(ErrorOf([] { Parse("T", "1:60000:1,60001:120000:1"); }),
+  EXPECT_THAT(ErrorText([] { Parse("T", "1:60000:1,60001:120000:1"); }),
               HasSubstr("more than 100000 values"));
 }
 
@@ -132,8 +125,8 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
       {"workload", "file:no/such.json", "names a file that cannot be read"},
   };
   for (const Wrong& wrong : cases) {
-    EXPECT_THAT(ErrorOf([&] { Parse(wrong.axis, wrong.text); }),
-                AllOf(testing::StartsWith(std::string("--") + wrong.axis),
+    EXPECT_THAT(ErrorText([&] { Parse(wrong.axis, wrong.text); }),
+                AllOf(::testing::StartsWith(std::string("--") + wrong.axis),
                       HasSubstr(wrong.message)))
         << wrong.axis << " " << wrong.text;
   }
@@ -176,8 +169,8 @@ TEST(Axes, ValuesFromFilesAreCheckedLikeThoseOfTheCommandLine) {
            {"dim", "\"7,8\""},
            {"energy", "3"},
            {"energy", "\"dto\""}}) {
-    EXPECT_THAT(ErrorOf([&, &a = axis, &j = json] { check(a, j); }),
-                testing::StartsWith("f.json: axes: "))
+    EXPECT_THAT(ErrorText([&, &a = axis, &j = json] { check(a, j); }),
+                ::testing::StartsWith("f.json: axes: "))
         << axis << " " << json;
   }
 }
@@ -206,7 +199,7 @@ TEST(Axes, ScopeAndScheduleHaveAnotherDefaultInTraining) {
 TEST(Axes, AnAxisIsFoundByNameAndByLetterAndNothingElse) {
   EXPECT_EQ(FindAxis("T", "x").name, "memory_length");
   EXPECT_EQ(FindAxis("chunk_width", "x").letter, "w");
-  EXPECT_THAT(ErrorOf([&] { FindAxis("chunk_widht", "here"); }),
+  EXPECT_THAT(ErrorText([&] { FindAxis("chunk_widht", "here"); }),
               HasSubstr("here: unknown axis 'chunk_widht'; did you mean "
                         "'chunk_width'?"));
   EXPECT_THROW(FindAxis("", "x"), UserError);

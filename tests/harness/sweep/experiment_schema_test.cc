@@ -6,10 +6,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "harness/base/error.h"
 #include "harness/sweep/experiment.h"
 #include "harness/sweep/sweep.h"
 #include "harness/system/temporary_folder.h"
+#include "tests/support/error_text.h"
 #include "tests/support/schema.h"
 
 namespace attnbench {
@@ -30,12 +30,7 @@ bool IsRead(const std::string& text) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/experiment.json";
   std::ofstream(path) << text;
-  try {
-    ReadExperiment(path, "full");
-    return true;
-  } catch (const UserError&) {
-    return false;
-  }
+  return testing::ErrorText([&] { ReadExperiment(path, "full"); }).empty();
 }
 
 TEST(ExperimentSchema, TheCommittedFileIsTheSchemaOfTheTable) {

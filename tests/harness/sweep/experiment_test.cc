@@ -13,6 +13,7 @@
 #include "harness/base/json_file.h"
 #include "harness/sweep/sweep.h"
 #include "harness/system/temporary_folder.h"
+#include "tests/support/error_text.h"
 
 namespace attnbench {
 namespace {
@@ -32,12 +33,7 @@ SweepRequest Read(const std::string& text, const std::string& profile) {
 }
 
 std::string ErrorOfPath(const std::string& path) {
-  try {
-    ReadExperiment(path, "full");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::ErrorText([&] { ReadExperiment(path, "full"); });
 }
 
 constexpr char kWhole[] = R"({
@@ -131,7 +127,20 @@ TEST(ReadExperiment, MistakesNameFileAndKeyAndWhatIsAllowed) {
        "'soft'?"},
       {R"({"name": "x", "alternatives": [{"mechanism": "soft", "w": 2}]})",
        "alternatives[0]: unknown key 'w'"},
-      {R"({"name": "x", "profiles": {"fast": {}}})", "profiles: unknown key"},
+      {R"({"name": "x", "alternatives": [{"mechanism": "mocha",
+           "chunk_with": 2}]})",
+       "did you mean 'chunk_width'?"},
+      {R"({"name": "x", "exclusions": [{}]})", "exclusions[0]: says nothing"},
+      {R"({"name": "x", "exclusions": [{"mechanisms": "soft"}]})",
+       "did you mean 'mechanism'?"},
+      {R"({"name": "x", "profiles": {"quik": {}}})", "did you mean 'quick'?"},
+      {R"({"name": "x", "profiles": {"quick": {"trails": 2}}})",
+       "did you mean 'trials'?"},
+      {R"({"name": "x", "profiles": {"quick": {"axes": {"dims": 2}}}})",
+       "did you mean 'dim'?"},
+      {R"({"name": "x", "profiles": {"quick": {"alternatives":
+           [{"mechanism": "mocha", "worklaod": "uniform"}]}}})",
+       "did you mean 'workload'?"},
   };
   for (const Wrong& wrong : cases) {
     const std::string path = WriteFile(wrong.text);

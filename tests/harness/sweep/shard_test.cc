@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "harness/base/error.h"
+#include "tests/support/error_text.h"
 
 namespace attnbench {
 namespace {
@@ -52,12 +52,8 @@ TEST(Shard, RefusesWhatIsNone) {
                {"0/1/2", "--shard: 0/1/2: "},
                {"3", "--shard: '3' is not i/n"}};
   for (const auto& [text, message] : wrong) {
-    try {
-      ParseShard(text);
-      ADD_FAILURE() << text;
-    } catch (const UserError& error) {
-      EXPECT_THAT(error.what(), ::testing::StartsWith(message));
-    }
+    EXPECT_THAT(testing::ErrorText([&] { ParseShard(text); }),
+                ::testing::StartsWith(message));
   }
 }
 

@@ -8,7 +8,7 @@
 #include <ctime>
 #include <utility>
 
-#include "harness/base/error.h"
+#include "tests/support/error_text.h"
 
 namespace attnbench {
 namespace {
@@ -58,14 +58,12 @@ TEST(ChildProcess, AProgramThatCannotBeStartedIsAnErrorAndNoProcess) {
   for (const auto& [program, why] :
        {std::pair("/no/such/program", "No such file or directory"),
         std::pair("/etc/passwd", "Permission denied")}) {
-    try {
-      ChildProcess(
-          {.arguments = {program}, .environment = EnvironmentWith({})});
-      FAIL() << program;
-    } catch (const UserError& error) {
-      EXPECT_EQ(error.what(), std::string("a process: could not be started: ") +
-                                  program + ": " + why);
-    }
+    EXPECT_EQ(testing::ErrorText([&] {
+                ChildProcess({.arguments = {program},
+                              .environment = EnvironmentWith({})});
+              }),
+              std::string("a process: could not be started: ") + program +
+                  ": " + why);
   }
 }
 

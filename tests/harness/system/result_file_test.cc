@@ -18,16 +18,16 @@
 #include <sstream>
 #include <thread>
 
-#include "harness/base/error.h"
 #include "harness/system/temporary_folder.h"
+#include "tests/support/error_text.h"
 
 namespace attnbench {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class ResultFileTest : public testing::Test {
+class ResultFileTest : public ::testing::Test {
  protected:
   std::string Path(const std::string& name) const { return folder_ / name; }
   std::string Text(const std::string& name) const {
@@ -39,14 +39,6 @@ class ResultFileTest : public testing::Test {
   std::size_t NumberOfFiles() const {
     return static_cast<std::size_t>(std::distance(
         fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-  static std::string ErrorOf(const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "no error";
   }
 
   const TemporaryFolder temporary_;
@@ -110,7 +102,7 @@ TEST_F(ResultFileTest, CheckingAPlaceLeavesNothingBehind) {
 
 TEST_F(ResultFileTest, AResultThatIsThereIsReplacedOnlyByForce) {
   std::ofstream(Path("r.json")) << "old";
-  EXPECT_THAT(ErrorOf([&] { ResultFile(Path("r.json"), false); }),
+  EXPECT_THAT(testing::ErrorText([&] { ResultFile(Path("r.json"), false); }),
               HasSubstr("r.json: is there already; --force replaces it"));
   EXPECT_EQ(Text("r.json"), "old");
   ResultFile(Path("r.json"), true).Write(Document());
@@ -121,7 +113,7 @@ TEST_F(ResultFileTest, AResultThatAppearsDuringTheWorkIsReplacedOnlyByForce) {
   const ResultFile ours(Path("r.json"), false);
   const ResultFile forced(Path("r.json"), true);
   std::ofstream(Path("r.json")) << "theirs";
-  EXPECT_THAT(ErrorOf([&] { ours.Write(Document()); }),
+  EXPECT_THAT(testing::ErrorText([&] { ours.Write(Document()); }),
               HasSubstr("r.json: is there already; --force replaces it"));
   EXPECT_EQ(Text("r.json"), "theirs");
   EXPECT_EQ(NumberOfFiles(), 1U);
@@ -133,34 +125,37 @@ TEST_F(ResultFileTest, AFileThatIsReadIsNoOutputUnderAnyName) {
   std::ofstream(Path("case.json")) << "mine";
   fs::create_symlink("case.json", Path("link.json"));
   const auto refuse = [&](const char* output) {
-    return ErrorOf([&] {
+    return testing::ErrorText([&] {
       RefuseToReplace({Path("none.json"), Path("case.json")}, Path(output));
     });
   };
   EXPECT_THAT(refuse("case.json"), HasSubstr("is read by this command"));
   EXPECT_THAT(refuse("link.json"), HasSubstr("is read by this command"));
-  EXPECT_EQ(refuse("none.json"), "no error");
-  EXPECT_EQ(refuse("other.json"), "no error");
+  EXPECT_EQ(refuse("none.json"), "");
+  EXPECT_EQ(refuse("other.json"), "");
 }
 
 TEST_F(ResultFileTest, PlacesThatCannotBeWrittenAreFoundBeforehand) {
-  EXPECT_THAT(ErrorOf([&] { ResultFile(Path("no/r.json"), false); }),
+  EXPECT_THAT(testing::ErrorText([&] { ResultFile(Path("no/r.json"), false); }),
               HasSubstr("there is no folder '" + Path("no") + "'"));
-  EXPECT_THAT(ErrorOf([&] { ResultFile(folder_, true); }),
+  EXPECT_THAT(testing::ErrorText([&] { ResultFile(folder_, true); }),
               HasSubstr("not a file that can be replaced"));
-  EXPECT_THAT(ErrorOf([&] { ResultFile("/dev/full", true); }),
+  EXPECT_THAT(testing::ErrorText([&] { ResultFile("/dev/full", true); }),
               HasSubstr("/dev/full: is there and is not a file"));
-  EXPECT_THAT(ErrorOf([&] { ResultFile("", true); }), HasSubstr("empty"));
+  EXPECT_THAT(testing::ErrorText([&] { ResultFile("", true); }),
+              HasSubstr("empty"));
   std::ofstream(Path("file")) << "";
-  EXPECT_THAT(ErrorOf([&] { ResultFile(Path("file/r.json"), false); }),
-              HasSubstr("file/r.json: "));
-  EXPECT_NE(ErrorOf([&] { ResultFile(Path(std::string(300, 'x')), false); }),
-            "no error");
+  EXPECT_THAT(
+      testing::ErrorText([&] { ResultFile(Path("file/r.json"), false); }),
+      HasSubstr("file/r.json: "));
+  EXPECT_NE(testing::ErrorText(
+                [&] { ResultFile(Path(std::string(300, 'x')), false); }),
+            "");
 }
 
 TEST_F(ResultFileTest, WhatIsNoFileOfItsOwnIsNoOutput) {
   const auto refused = [](const std::string& path) {
-    return ErrorOf([&] { ResultFile(path, true); });
+    return testing::ErrorText([&] { ResultFile(path, true); });
   };
   EXPECT_THAT(refused("-"),
               HasSubstr("-: is no file, and a result is written"));
@@ -187,7 +182,8 @@ TEST_F(ResultFileTest, WhereTheCommandPrintsIsNoOutput) {
     dup2(printed, STDOUT_FILENO);
     for (const std::string& path :
          {Path("r.json"), std::string("/dev/stdout")}) {
-      const std::string error = ErrorOf([&] { ResultFile(path, true); });
+      const std::string error =
+          testing::ErrorText([&] { ResultFile(path, true); });
       if (error.find("is where this command prints") == std::string::npos) {
         _exit(1);
       }
@@ -221,7 +217,7 @@ TEST_F(ResultFileTest, AFullDiskLeavesTheOldResultAndNothingElse) {
   std::string error;
   {
     const FileSizeLimit limit(4096);
-    error = ErrorOf([&] { file.Write(LargeDocument()); });
+    error = testing::ErrorText([&] { file.Write(LargeDocument()); });
   }
   EXPECT_THAT(error, HasSubstr("r.json: cannot be written: File too large"));
   EXPECT_EQ(Text("r.json"), "old");
@@ -261,12 +257,12 @@ TEST_F(ResultFileTest, WhatARunThatIsAliveWritesIsLeftAlone) {
   std::thread other([&] {
     while (!done) ResultFile(Path("r.json"), true);
   });
-  const std::string error = ErrorOf([&] {
+  const std::string error = testing::ErrorText([&] {
     for (int n = 0; n < 50; ++n) file.Write(Document());
   });
   done = true;
   other.join();
-  EXPECT_EQ(error, "no error");
+  EXPECT_EQ(error, "");
   EXPECT_EQ(Json::parse(Text("r.json")), Document());
   EXPECT_EQ(NumberOfFiles(), 1U);
 }
