@@ -18,7 +18,7 @@ inline constexpr double kExpUlp = 3;
 inline constexpr double kSigmoidUlp = 4;
 
 // Measured: over every f32, and in f64 over the arguments of
-// tests/mechanisms/element_kernels_test.cc.
+// tests/mechanisms/kernels/element_kernels_test.cc.
 inline constexpr double kTanhUlp = 4;
 
 // A unit of f64 in units of Real.

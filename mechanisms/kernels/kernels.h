@@ -33,7 +33,7 @@ using Carry = std::conditional_t<std::is_same_v<Real, float>, double, Real>;
 // A kernel takes any finite numbers, denormal ones too, unless it says which;
 // of others it makes numbers that mean nothing, and says nothing. Sums and
 // products that are too large are infinite. What depends on a NaN is NaN.
-// tests/mechanisms/kernel_ends_test.cc goes to the ends of these ranges.
+// tests/mechanisms/kernels/kernel_ends_test.cc goes to the ends of the ranges.
 template <class Real>
 struct Kernels {
   // The numbers in a vector.
