@@ -20,12 +20,15 @@ class Elsewhere(ResumeTest):
         os.symlink("r.json", self.path("link.json"))
         run = self.started(1)
         run.send_signal(signal.SIGSTOP)
-        for arguments in ([], ["--force"], ["--resume"], ["-o", "link.json"]):
-            grid = GRID[:-2] if "-o" in arguments else GRID
-            done = subprocess.run([PROGRAM, *grid, *arguments], cwd=self.folder, text=True,
-                                  capture_output=True, check=False)
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("another run is writing it", done.stderr)
+        # Each waits some seconds for the first to end, so they wait together.
+        others = [subprocess.Popen([PROGRAM, *GRID[:-2], *arguments], cwd=self.folder, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                  for arguments in (["-o", "r.json"], ["-o", "r.json", "--force"],
+                                    ["-o", "r.json", "--resume"], ["-o", "link.json"])]
+        for other in others:
+            _, error = other.communicate()
+            self.assertEqual(other.returncode, 2, error)
+            self.assertIn("another run is writing it", error)
         run.send_signal(signal.SIGCONT)
         with run:
             run.communicate(timeout=600)
