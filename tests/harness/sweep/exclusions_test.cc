@@ -82,8 +82,9 @@ TEST(Exclusions, APointWithoutCellsIsNoPoint) {
 }
 
 TEST(Exclusions, LeavingNothingIsAnError) {
-  EXPECT_THAT(testing::ErrorText(
-                  [] { ExpandSweep(Request({{{"soft", "mocha"}, {}}})); }),
+  EXPECT_THAT(testing::ErrorText([] {
+                ExpandSweep(Request({{{"soft", "mocha"}, {}}}));
+              }),
               HasSubstr("exclusions: leave no cell"));
 }
 
