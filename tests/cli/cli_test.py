@@ -38,8 +38,8 @@ class CommandTest(InFolder):
         return run(*arguments, folder=self.folder, **keywords)
 
     def expect_refused(self, arguments, *messages, files=(), **keywords):
-        """Expects exit code 2, one line with all of `messages`, and no file but
-        `files`.
+        """Expects exit code 2, one line with all of `messages`, which it gives, and no
+        file but `files`.
         """
         with self.subTest(arguments=arguments):
             done = self.run_here(*arguments, **keywords)
@@ -51,6 +51,7 @@ class CommandTest(InFolder):
             for message in messages:
                 self.assertIn(message, error)
             self.assertEqual(sorted(os.listdir(self.folder)), sorted(files))
+            return error
 
     def sweep(self, *arguments, **keywords):
         return self.run_here(
@@ -82,9 +83,8 @@ class WrongInput(CommandTest):
             ["run-sweep", *TINY, "-o", long], ["compare", "a", "b", "--level", long],
             ["expect", long], ["decode", long], ["draw", long], ["report", long, "-o", "x"],
         ):
-            self.expect_refused(arguments, " characters)...",
-                                files=["e.json", "key.json", "value.json"])
-            error = self.run_here(*arguments).stderr.decode()
+            error = self.expect_refused(arguments, " characters)...",
+                                        files=["e.json", "key.json", "value.json"])
             self.assertLess(len(error), 1000, arguments[:3])
             self.assertNotIn("\ufffd", error)
 

@@ -18,6 +18,7 @@ from attnbench.analysis import (
 
 SPEEDUPS = (1, 2, 10)
 MOST = 10**7  # T beyond this is "never"
+# These are 1 percent apart, so a length is printed with no more than three digits.
 LENGTHS = numpy.unique(numpy.geomspace(1, MOST, 1500).astype(int))
 TERMS = ("constant", "outputs", "entries", "energies", "chunk_energies")
 FREE = ("memory_length", "output_length", "dim", "workload", "chunk_width")

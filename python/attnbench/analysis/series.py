@@ -12,7 +12,9 @@ from attnbench.analysis.intervals import Estimate, Span
 # What builds and runs do to a time of a run whose other times it is compared with is half
 # of what they do to the ratio of two.
 RATIO, TIME = 1.0, 0.5
+# So many that 50 lie beyond each end of a 95 % interval.
 RESAMPLES = 2000
+# The same results give the same intervals, so that a page of them can be held to its files.
 SEED = 1
 
 

@@ -22,6 +22,7 @@ import signal
 import traceback
 import warnings
 
+# Older ones refuse `int | None` as the type of a member.
 LEAST_VERSION = (3, 10)
 PACKAGES = ("numpy", "scipy", "pandas", "jsonschema", "matplotlib")
 NEEDED = "numpy, scipy, pandas, jsonschema and matplotlib (scripts/setup.sh installs them)"
