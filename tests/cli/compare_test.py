@@ -302,13 +302,6 @@ class Merge(Files):
         self.refused(("merge", self.shard(1), other, *out), "other.json: is no part",
                      "build_id")
 
-    def test_a_verification_is_not_merged(self):
-        document = self.path("verify.json")
-        self.gives(0, "verify", "--quick", "--mechanism", "memory", "--trials", "100",
-                   "-o", document)
-        self.refused(("merge", document, "-o", self.path("all.json")),
-                     "verify.json: is of kind \"verify\", must be 'sweep'")
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -33,7 +33,6 @@ from made_up import (
     mad_cells,
     make_cell,
     make_document,
-    make_result,
     mocha_cells,
     stability_document,
     stop,

@@ -14,7 +14,6 @@ from unittest import mock
 from made_up import decoded, mad_cells, make_cell, make_document, mocha_cells
 from made_up_claims import decoder_document, document
 import known_effects
-import made_up_crossover
 from plot_case import ROOT, PlotTest
 
 from attnbench.analysis import load
