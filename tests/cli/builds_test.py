@@ -77,6 +77,10 @@ class Relinks(BuildsTest):
         self.assertIn("--builds: needs a build folder", done.stderr)
         self.assertNotIn("r.json", os.listdir(self.folder))
 
+    def test_processes_are_a_multiple_of_builds(self):
+        done = self.run_program(*SWEEP, "--builds", "2", "--processes", "3", status=2)
+        self.assertIn("--processes: is 3, and not a multiple of --builds 2", done.stderr)
+
 
 class Programs(BuildsTest):
     def compare(self, old, new, *arguments, status=0):
