@@ -52,7 +52,7 @@ TEST(Shard, RefusesWhatIsNone) {
                {"0/1/2", "--shard: 0/1/2: "},
                {"3", "--shard: '3' is not i/n"}};
   for (const auto& [text, message] : wrong) {
-    EXPECT_THAT(testing::ErrorText([&] { ParseShard(text); }),
+    EXPECT_THAT(testing::ErrorText([&t = text] { ParseShard(t); }),
                 ::testing::StartsWith(message));
   }
 }

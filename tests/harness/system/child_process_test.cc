@@ -58,12 +58,12 @@ TEST(ChildProcess, AProgramThatCannotBeStartedIsAnErrorAndNoProcess) {
   for (const auto& [program, why] :
        {std::pair("/no/such/program", "No such file or directory"),
         std::pair("/etc/passwd", "Permission denied")}) {
-    EXPECT_EQ(testing::ErrorText([&] {
-                ChildProcess({.arguments = {program},
-                              .environment = EnvironmentWith({})});
-              }),
-              std::string("a process: could not be started: ") + program +
-                  ": " + why);
+    EXPECT_EQ(
+        testing::ErrorText([&p = program] {
+          ChildProcess({.arguments = {p}, .environment = EnvironmentWith({})});
+        }),
+        std::string("a process: could not be started: ") + program + ": " +
+            why);
   }
 }
 
