@@ -158,7 +158,7 @@ class CellRunOf final : public CellLife {
                    trial_->num_draws());
   }
 
-  double Sample(const Trial& trial, int round, Index trials) const {
+  double Sample(Trial& trial, int round, Index trials) const {
     return trial.TimeNs(
         DrawsOfSample(all_draws_, trials, options_.first_round + round), 0,
         trials);
@@ -167,7 +167,7 @@ class CellRunOf final : public CellLife {
   // Time of a trial, roughly: doubles the number of trials until they last long
   // enough to tell, which also warms caches and threads up. The least of a few:
   // one interruption must not pass for a long trial, or samples get too short.
-  double CalibratedNs(const Trial& trial) const {
+  double CalibratedNs(Trial& trial) const {
     const double enough_ns = std::max(kLeastResolutions * ClockResolutionNs(),
                                       options_.epoch_ns / 4);
     for (Index trials = 1;; trials *= 2) {
