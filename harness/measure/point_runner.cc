@@ -241,7 +241,7 @@ class LazyInputs {
  public:
   explicit LazyInputs(const WorkloadSpec& spec) : spec_(spec) {}
   PointInputs<Real>& Get() {
-    if (!inputs_) inputs_.emplace(MakeWorkload<Real>(spec_));
+    if (!inputs_) inputs_.emplace(MakeWorkload<Real>(spec_), spec_.gaps);
     return *inputs_;
   }
 
@@ -274,7 +274,8 @@ WorkloadSpec SpecOf(const Point& point, const RunOptions& options) {
           .dim = number("dim"),
           .batch = number("batch"),
           .seed = options.seed,
-          .most_draws = options.most_draws};
+          .most_draws = options.most_draws,
+          .gaps = options.gaps};
 }
 
 template <class Real>
@@ -395,7 +396,9 @@ std::vector<ResultCell> RunPoint(const Point& point, const RunOptions& options,
   LazyInputs<double> doubles(spec);
   std::optional<DecoderInputs> of_decoders;
   const auto decoder_inputs = [&]() -> const DecoderInputs& {
-    if (!of_decoders) of_decoders.emplace(point.axes, options.seed);
+    if (!of_decoders) {
+      of_decoders.emplace(point.axes, options.seed, options.gaps);
+    }
     return *of_decoders;
   };
   std::vector<std::unique_ptr<CellRun>> runs;
