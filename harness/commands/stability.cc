@@ -118,7 +118,7 @@ int RunStability(const std::string& command_line,
       {.quick = arguments.quick,
        .seed = seed,
        .on_progress = [&](std::size_t done, std::size_t total) {
-         progress.Tell(done, total);
+         progress.ShowCount(done, total);
        }});
   result.context = context;
   const Json document = ToJson(result);

@@ -271,9 +271,10 @@ int Verify(const VerifyArguments& arguments, const std::string& command_line) {
   }
   CountProgress progress("verify", "cases", /*tells_time=*/true, stderr,
                          isatty(STDERR_FILENO) == 1);
-  std::vector<CaseReport> reports = RunVerifyCases(
-      cases, options,
-      [&](std::size_t finished) { progress.Tell(finished, cases.size()); });
+  std::vector<CaseReport> reports =
+      RunVerifyCases(cases, options, [&](std::size_t finished) {
+        progress.ShowCount(finished, cases.size());
+      });
   JudgeAll(options.level, reports);
   if (file.has_value() || arguments.json) {
     const Json document = ToJson(MakeVerifyResult(reports, run));

@@ -437,7 +437,7 @@ Cell MakeCell(const Plan& plan, const std::vector<PeerVariant>& peer_variants,
         cell.axes);
   }
   cell.skip_reason = SkipReason(plan.description, cell);
-  TakePeerVariant(peer_variants, cell);
+  ApplyPeerVariant(peer_variants, cell);
   return cell;
 }
 
