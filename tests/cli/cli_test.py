@@ -179,6 +179,8 @@ class WrongInput(CommandTest):
             ("--option", "thresold=0.5", "'threshold'?"),
             ("--option", "threshold=2", "option threshold: '2' is not"),
             ("--option", "threshold=", "empty item"),
+            ("--option", "threshold=0.1:0.9", "'0.1:0.9' is not a number from 0 to 1; only",
+             "write a list, such as 0.5,0.7"),
             ("--option", "strict=maybe", "'maybe' is not true or false"),
         ]:
             self.expect_refused(
@@ -464,6 +466,13 @@ class Listing(CommandTest):
         self.assertGreaterEqual(text.count("e.g."), len(axes) + 10)
 
     def test_every_format_names_every_axis(self):
+    def test_an_option_of_a_mechanism_is_listed_with_what_is_allowed(self):
+        text = self.run_here("list").stdout.decode()
+        for option, allowed in (("threshold=0.5", "(a number from 0 to 1)"),
+                                ("max_length=0", "(a whole number from 0 to "),
+                                ("strict=false", "(true or false)")):
+            self.assertRegex(text, f"--option {option}  .*{re.escape(allowed)}")
+
         axes = json.loads(self.run_here("list", "--json").stdout)["axes"]
         self.assertGreaterEqual(len(axes), 15)
         for arguments in ([], ["--markdown"], ["--schema"]):
