@@ -77,6 +77,7 @@ class WrongInput(CommandTest):
             (["run-sweep", "--memory-lenght", "3"], "'--memory-length'?"),
             (["run-sweep", "--memory-lenght=3"], "'--memory-length'?"),
             (["run-sweep", "-x", "3"], "unknown option '-x'"),
+            (["run-sweep", "--trials", "x", "--trails", "3"], "'--trials'?"),
             (["run-sweep", "a.json", "b.json"], "'b.json'"),
             (["run-sweep", "-T"], "--memory-length"),
             (["run-sweep", "-T", "3", "-T", "4"], "--memory-length"),
@@ -178,9 +179,9 @@ class WrongInput(CommandTest):
             ("--option", "=1", "is not KEY=VALUE"),
             ("--option", "thresold=0.5", "'threshold'?"),
             ("--option", "threshold=2", "option threshold: '2' is not"),
-            ("--option", "threshold=", "empty item"),
             ("--option", "threshold=0.1:0.9", "'0.1:0.9' is not a number from 0 to 1; only",
              "write a list, such as 0.5,0.7"),
+            ("--option", "threshold=", "empty item"),
             ("--option", "strict=maybe", "'maybe' is not true or false"),
         ]:
             self.expect_refused(
@@ -465,7 +466,6 @@ class Listing(CommandTest):
             self.assertIn("--" + axis["name"].replace("_", "-"), text)
         self.assertGreaterEqual(text.count("e.g."), len(axes) + 10)
 
-    def test_every_format_names_every_axis(self):
     def test_an_option_of_a_mechanism_is_listed_with_what_is_allowed(self):
         text = self.run_here("list").stdout.decode()
         for option, allowed in (("threshold=0.5", "(a number from 0 to 1)"),
@@ -473,6 +473,7 @@ class Listing(CommandTest):
                                 ("strict=false", "(true or false)")):
             self.assertRegex(text, f"--option {option}  .*{re.escape(allowed)}")
 
+    def test_every_format_names_every_axis(self):
         axes = json.loads(self.run_here("list", "--json").stdout)["axes"]
         self.assertGreaterEqual(len(axes), 15)
         for arguments in ([], ["--markdown"], ["--schema"]):
