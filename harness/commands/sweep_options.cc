@@ -66,7 +66,7 @@ void AddLengthsOfCase(SweepRequest& request) {
 }
 
 // What is measured.
-void AddWhat(CLI::App& command, SweepArguments& arguments) {
+void AddRequestOptions(CLI::App& command, SweepArguments& arguments) {
   const auto add = [&command](const std::string& names, std::string& value,
                               const char* type, const std::string& help) {
     return command.add_option(names, value, help)->type_name(type);
@@ -103,7 +103,7 @@ void AddWhat(CLI::App& command, SweepArguments& arguments) {
 }
 
 // How often and by what it is measured.
-void AddHow(CLI::App& command, SweepArguments& arguments) {
+void AddMeasuringOptions(CLI::App& command, SweepArguments& arguments) {
   AddNumber(command, "--repetitions", arguments.repetitions, 1,
             kMostRepetitions,
             "rounds, each with one sample a cell, e.g. --repetitions 20 "
@@ -145,7 +145,7 @@ void AddHow(CLI::App& command, SweepArguments& arguments) {
 }
 
 // What becomes of it.
-void AddOutcome(CLI::App& command, SweepArguments& arguments) {
+void AddResultOptions(CLI::App& command, SweepArguments& arguments) {
   command.add_flag("--dry-run", arguments.dry_run,
                    "only show what would be measured, and about how long that "
                    "takes (which small points of long cells tell), e.g. -T "
@@ -199,9 +199,9 @@ std::map<std::string, std::vector<OptionValue>> ParseMechanismOptions(
 }
 
 void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
-  AddWhat(command, arguments);
-  AddHow(command, arguments);
-  AddOutcome(command, arguments);
+  AddRequestOptions(command, arguments);
+  AddMeasuringOptions(command, arguments);
+  AddResultOptions(command, arguments);
 }
 
 SweepRequest MakeRequest(const SweepArguments& arguments,
