@@ -14,8 +14,8 @@ namespace attnbench {
 // Gives output `row` of a Step that made `num_outputs` of them, with its heads
 // linked.
 template <class Real>
-void TakeOutput(const StepResult<Real>& step, Index row, Index num_outputs,
-                std::vector<StepResult<Real>>& heads) {
+void OutputOfStep(const StepResult<Real>& step, Index row, Index num_outputs,
+                  std::vector<StepResult<Real>>& heads) {
   heads.clear();
   ForEachHead(step, [&](StepResult<Real> head) {
     const Index length = head.end - head.begin;
@@ -64,7 +64,7 @@ void DecodeWith(Decoder<Real>& decoder, const Config& config,
       continue;
     }
     for (Index row = 0; row < num_outputs; ++row) {
-      TakeOutput(step, row, num_outputs, heads);
+      OutputOfStep(step, row, num_outputs, heads);
       on_step(row, heads.front());
     }
   }

@@ -75,6 +75,13 @@ inline constexpr Index kInfiniteWidth = std::numeric_limits<Index>::max();
 // The value of an option.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
 
+// What people call the type of a value.
+inline const char* TypeName(const OptionValue& value) {
+  constexpr const char* kNames[] = {"true or false", "a whole number",
+                                    "a number", "a text"};
+  return kNames[value.index()];
+}
+
 // A setting of a mechanism's own, as `list` shows it and `--option` sets it or
 // sweeps over it. Results have it among a cell's options. chunk_width and
 // num_contexts, which the papers have letters for, are axes of the harness.
@@ -174,12 +181,20 @@ struct Config {
   // Every option of the mechanism's Description is present.
   std::map<std::string, OptionValue> options;
 
+  // T is the type that the mechanism's OptionSpec has.
   template <class T>
   T Option(const std::string& name) const {
     const auto found = options.find(name);
-    ATTN_CHECK(found != options.end());
-    ATTN_CHECK(std::holds_alternative<T>(found->second));
-    return std::get<T>(found->second);
+    if (found == options.end()) {
+      CheckFailed(__FILE__, __LINE__, "there is no option " + name);
+    }
+    const T* const value = std::get_if<T>(&found->second);
+    if (value == nullptr) {
+      CheckFailed(__FILE__, __LINE__,
+                  "option " + name + " is " + TypeName(found->second) +
+                      ", but is read as " + TypeName(T()));
+    }
+    return *value;
   }
 };
 

@@ -4,9 +4,9 @@
 #define ATTNBENCH_HARNESS_BASE_ARRAYS_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <new>
-#include <optional>
 #include <vector>
 
 #include "harness/base/purposes.h"
@@ -17,11 +17,12 @@ namespace attnbench {
 
 // How arrays lie in memory relative to each other moves times, and is the same
 // in every process that allocates the same. So each leaves as many cache lines
-// free behind its arrays, up to a page behind each, as its own draws say.
+// free behind its arrays, up to a page behind each, as its own draws say. All
+// arrays of a point draw from one, also those that threads ask for.
 struct ArrayGaps {
   std::uint64_t seed = 0;
   std::uint32_t process = 0;
-  std::uint64_t count = 0;
+  std::atomic<std::uint64_t> count = 0;
 
   std::size_t NextBytes() {
     constexpr std::size_t kLineBytes = 64, kLinesOfPage = 64;
@@ -29,19 +30,20 @@ struct ArrayGaps {
            kLineBytes;
   }
 };
-inline thread_local std::optional<ArrayGaps> array_gaps;  // none: no gaps
 
-// Arrays are aligned like the mechanisms' own.
+// Arrays are aligned like the mechanisms' own, and have no gaps behind them
+// where `gaps` is null; else it outlives them.
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
-  AlignedAllocator() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): Array<T>(gaps) reads well.
+  AlignedAllocator(ArrayGaps* array_gaps = nullptr) : gaps(array_gaps) {}
   template <class U>
   // NOLINTNEXTLINE(google-explicit-constructor): required of an allocator.
-  AlignedAllocator(const AlignedAllocator<U>& /*other*/) {}
+  AlignedAllocator(const AlignedAllocator<U>& other) : gaps(other.gaps) {}
 
   T* allocate(std::size_t count) {
-    const std::size_t gap = array_gaps ? array_gaps->NextBytes() : 0;
+    const std::size_t gap = gaps == nullptr ? 0 : gaps->NextBytes();
     return static_cast<T*>(::operator new(count * sizeof(T) + gap, kCacheLine));
   }
   void deallocate(T* pointer, std::size_t /*count*/) noexcept {
@@ -49,11 +51,11 @@ struct AlignedAllocator {
   }
   template <class U>
   bool operator==(const AlignedAllocator<U>& /*other*/) const {
-    return true;
+    return true;  // any of them frees what another has allocated
   }
 
- private:
   static constexpr std::align_val_t kCacheLine{64};
+  ArrayGaps* gaps;
 };
 template <class T>
 using Array = std::vector<T, AlignedAllocator<T>>;

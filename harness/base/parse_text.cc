@@ -39,12 +39,6 @@ double ParseShare(std::string_view text, const std::string& where,
   return value;
 }
 
-std::uint64_t ParseSeed(std::string_view text) {
-  if (text.empty()) return 1;
-  return static_cast<std::uint64_t>(
-      ParseInteger(text, 0, kGreatestSeed, "--seed"));
-}
-
 void CheckUtf8(const std::string& text, const std::string& where) {
   try {
     static_cast<void>(Json(text).dump());

@@ -24,10 +24,6 @@ double ParseShare(std::string_view text, const std::string& where,
 // keep each: 2^53 - 1.
 inline constexpr std::int64_t kGreatestSeed = 9'007'199'254'740'991;
 
-// Reads the value of option --seed, from 0 to kGreatestSeed; it is 1 where none
-// was given (empty).
-std::uint64_t ParseSeed(std::string_view text);
-
 // Throws UserError naming `where` if the text is not UTF-8, as results and
 // messages must be.
 void CheckUtf8(const std::string& text, const std::string& where);

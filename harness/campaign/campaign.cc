@@ -31,7 +31,7 @@
 namespace attnbench {
 namespace {
 
-void Tell(const std::string& text) {
+void PrintNote(const std::string& text) {
   fmt::print(stderr, "attnbench: {}\n", Printable(text));
 }
 
@@ -98,12 +98,11 @@ void RefuseLosses(const Finished& finished, const std::string& output) {
 void TellAgain(const CampaignOptions& options, std::size_t num_points,
                const char* what) {
   if (num_points == 0) return;
-  Tell(fmt::format("{}: {} with a cell that {} {} measured again",
-                   options.output, Counted(num_points, "point"), what,
-                   num_points == 1 ? "is" : "are"));
+  PrintNote(fmt::format("{}: {} with a cell that {} {} measured again",
+                        options.output, Counted(num_points, "point"), what,
+                        num_points == 1 ? "is" : "are"));
 }
 
-// Tells what a resumed run found.
 void TellFinished(const CampaignOptions& options, const SweepState& state,
                   const Unfinished& unfinished, const JournalContents& journal,
                   const std::string& journal_path) {
@@ -113,7 +112,7 @@ void TellFinished(const CampaignOptions& options, const SweepState& state,
                 ? "ended at a lower --cell-limit"
                 : "ended at a lower --cell-limit or --peer-limit");
   if (journal.num_spoiled > 0) {
-    Tell(fmt::format(
+    PrintNote(fmt::format(
         "{}: {} torn or damaged; what stood there is measured again",
         journal_path,
         journal.num_spoiled == 1
@@ -124,7 +123,7 @@ void TellFinished(const CampaignOptions& options, const SweepState& state,
   const std::size_t num_wanted = state.wanted().size();
   const auto begun = std::ranges::count_if(
       left, [&](std::size_t i) { return state.Processes(i) > 0; });
-  Tell(fmt::format(
+  PrintNote(fmt::format(
       "{}: {} of {} points are there{}", options.output,
       num_wanted - left.size(), num_wanted,
       begun == 0 ? ""
@@ -132,8 +131,8 @@ void TellFinished(const CampaignOptions& options, const SweepState& state,
                                begun)));
 }
 
-// Makes the entry of a run in its result.
-Run RunEntry(const SweepContext& context, const MeasurerOptions& measurer) {
+MeasuringRun RunEntry(const SweepContext& context,
+                      const MeasurerOptions& measurer) {
   std::optional<std::int64_t> peer_limit_s;
   if (!measurer.peer.empty()) peer_limit_s = measurer.peer_limit_s;
   return RunOf(context, measurer.cell_limit_s, peer_limit_s);
@@ -149,6 +148,51 @@ std::string NotWritten(const UserError& error, const Journal& journal) {
                 "; once the place is free, --resume goes on from there");
 }
 
+std::vector<std::string> HashesOf(const Sweep& sweep,
+                                  const MeasurerOptions& options,
+                                  const CaseFiles& files,
+                                  const std::string& peer) {
+  std::vector<std::string> hashes;
+  for (const Point& point : sweep.points) {
+    hashes.push_back(PointHash(sweep, point, files, BuildId(),
+                               PlanOf(sweep, options).builds, peer));
+  }
+  return hashes;
+}
+
+// Empties the journal for a run that begins anew.
+void BeginAnew(const CampaignOptions& options, Journal& journal) {
+  if (!options.force && WouldLose(journal)) {
+    throw UserError(options.output,
+                    "a run of it was not finished, and left " + journal.path() +
+                        "; --resume goes on from there, --force begins anew");
+  }
+  journal.Clear();
+}
+
+// A worker reads the file of a workload when it begins a point, and starts a
+// peer more than once.
+void CheckInputsUnchanged(const Point& point, const CaseFiles& files,
+                          bool is_same_peer, const Journal& journal) {
+  if (is_same_peer && files.AreUnchanged(point)) return;
+  throw UserError(
+      is_same_peer ? point.axes.at("workload").text() : "--peer",
+      fmt::format("was changed while it was measured; undo that and --resume "
+                  "goes on from {}, --force begins anew",
+                  journal.path()));
+}
+
+// Tells that points are measured again whose clock was another one.
+void TellDrifted(const CampaignOptions& options,
+                 const std::vector<Calibration>& calibration,
+                 std::size_t num_again, std::size_t num_wanted) {
+  PrintNote(fmt::format(
+      "{}: the processor's clock drifted by {:.1f} % between points; {} of {} "
+      "{} measured again",
+      options.output, 100 * DriftOf(calibration).between_points, num_again,
+      num_wanted, num_again == 1 ? "is" : "are"));
+}
+
 class Campaign {
  public:
   Campaign(const Sweep& sweep, const Context& context,
@@ -159,7 +203,8 @@ class Campaign {
         journal_(file_.target(), options.output),
         peer_(PeerIdentity(options.measurer.peer)),
         files_(sweep),
-        state_(sweep, Hashes(), options.shard, PlanOf(sweep, options.measurer),
+        state_(sweep, HashesOf(sweep, options.measurer, files_, peer_),
+               options.shard, PlanOf(sweep, options.measurer),
                options.measurer.limits) {
     static_cast<Context&>(own_context_) = context;
     // Another run may have written the result before we had the lock.
@@ -171,7 +216,7 @@ class Campaign {
   }
 
   CampaignEnd RunToEnd() {
-    TakeFinished();
+    ResumeFinished();
     const std::vector<std::size_t> left = state_.Left();
     if (left.empty() && result_is_whole_) {
       journal_.Remove();
@@ -186,35 +231,18 @@ class Campaign {
   }
 
  private:
-  std::vector<std::string> Hashes() const {
-    const std::int64_t builds = PlanOf(sweep_, options_.measurer).builds;
-    std::vector<std::string> hashes;
-    for (const Point& point : sweep_.points) {
-      hashes.push_back(
-          PointHash(sweep_, point, files_, BuildId(), builds, peer_));
-    }
-    return hashes;
-  }
-
   // Takes what an earlier run has finished, where --resume asks for it.
-  void TakeFinished() {
+  void ResumeFinished() {
     if (!options_.resume) {
-      if (!options_.force && WouldLose(journal_)) {
-        throw UserError(options_.output,
-                        "a run of it was not finished, and left " +
-                            journal_.path() +
-                            "; --resume goes on from there, --force begins "
-                            "anew");
-      }
-      journal_.Clear();
+      BeginAnew(options_, journal_);
       return;
     }
     const JournalContents journal = journal_.Contents();
     continues_result_ =
         std::filesystem::exists(file_.target()) && ContinuesResult(journal);
     try {
-      if (continues_result_) TakeResultThere();
-      state_.Take(journal, journal_.path(), own_context_);
+      if (continues_result_) ReadResultThere();
+      state_.AddFinished(journal, journal_.path(), own_context_);
     } catch (const UserError& error) {
       throw UserError(fmt::format(
           "{}; no run can go on from it, --force replaces it", error.what()));
@@ -229,9 +257,9 @@ class Campaign {
   }
 
   // Takes the result that is already at the output path.
-  void TakeResultThere() {
+  void ReadResultThere() {
     result_ = SweepResultOf(ReadJsonFile(file_.target()), options_.output);
-    state_.Take(*result_, options_.output, own_context_);
+    state_.AddFinished(*result_, options_.output, own_context_);
     // A file of a longer sweep or another shard is not the one wanted.
     const SweepContext& context = result_->context;
     result_is_whole_ = state_.Left().empty() &&
@@ -274,8 +302,8 @@ class Campaign {
       }
       if (!MeasurePoint(i, process, measurer, progress)) return;
       if (journal_.IsRemoved() && !state_.Left().empty()) {
-        Tell(journal_.path() +
-             ": somebody has removed it; the run ends with what it has");
+        PrintNote(journal_.path() +
+                  ": somebody has removed it; the run ends with what it has");
         return;
       }
     }
@@ -290,12 +318,7 @@ class Campaign {
     const std::vector<Calibration> calibration = state_.CalibrationOfPoints();
     const std::set<std::string> again = DriftedPoints(calibration);
     if (again.empty()) return;
-    Tell(fmt::format(
-        "{}: the processor's clock drifted by {:.1f} % between points; {} of "
-        "{} {} measured again",
-        options_.output, 100 * DriftOf(calibration).between_points,
-        again.size(), state_.wanted().size(),
-        again.size() == 1 ? "is" : "are"));
+    TellDrifted(options_, calibration, again.size(), state_.wanted().size());
     state_.MeasureAgain(again);
     Measure(state_.Left());
   }
@@ -308,26 +331,17 @@ class Campaign {
         measurer.Measure(i, process, state_.CellsOf(i),
                          [&progress](double share) { progress.Tick(share); });
     if (!measured) return false;
-    CheckInputsUnchanged(i);
+    CheckInputsUnchanged(sweep_.points[i], files_,
+                         PeerIdentity(options_.measurer.peer) == peer_,
+                         journal_);
     Keep(i, process, *measured);
     progress.FinishPoint(measured->cells);
     return true;
   }
 
-  // A worker reads the file of a workload when it begins a point, and starts a
-  // peer more than once.
-  void CheckInputsUnchanged(std::size_t i) const {
-    const Point& point = sweep_.points[i];
-    const bool is_peers = PeerIdentity(options_.measurer.peer) != peer_;
-    if (!is_peers && files_.AreUnchanged(point)) return;
-    throw UserError(
-        is_peers ? "--peer" : point.axes.at("workload").text(),
-        fmt::format("was changed while it was measured; undo that and "
-                    "--resume goes on from {}, --force begins anew",
-                    journal_.path()));
+  MeasuringRun OwnRun() const {
+    return RunEntry(own_context_, options_.measurer);
   }
-
-  Run OwnRun() const { return RunEntry(own_context_, options_.measurer); }
 
   // Writes it to the journal, with this run as judged now, which may be its
   // last point.
@@ -335,7 +349,7 @@ class Campaign {
     const std::string& hash = state_.hashes()[i];
     FinishedPoint part = PartOf(measured, hash, process, sweep_.processes);
     LookAgain(load_watch_, /*calibration=*/{}, own_context_);
-    const Run run = OwnRun();
+    const MeasuringRun run = OwnRun();
     state_.ReplaceRun(run);
     if (!journal_.IsRemoved()) {
       journal_.Append(
@@ -349,6 +363,7 @@ class Campaign {
     const std::size_t num_left = state_.Left().size();
     CampaignEnd end = {.interrupted = num_left > 0,
                        .num_points = state_.wanted().size() - num_left};
+    // Without a point there is nothing to go on from, so no journal stays.
     if (end.interrupted && state_.finished().points.empty()) {
       journal_.Clear();
       return end;

@@ -177,7 +177,7 @@ Sweep ProbesOf(const Sweep& sweep) {
   for (const auto& [kind, cell] : most) cells.push_back(Shortened(*cell));
   Sweep probes;
   probes.seed = sweep.seed;
-  probes.repetitions = 2;
+  probes.repetitions = 2;  // other work may slow one of them down
   probes.points = GroupCells(std::move(cells));
   return probes;
 }

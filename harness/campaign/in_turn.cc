@@ -49,9 +49,10 @@ Context ContextOf(const std::string& program, std::chrono::seconds limit) {
 }
 
 // What one program has measured so far.
-class Side {
+class MeasuredSide {
  public:
-  Side(const Sweep& sweep, const ProgramSide& side, MeasurerOptions options)
+  MeasuredSide(const Sweep& sweep, const ProgramSide& side,
+               MeasurerOptions options)
       : sweep_(sweep), side_(side) {
     const std::chrono::seconds limit(
         std::min(kDescribeLimit, options.cell_limit_s));
@@ -105,8 +106,8 @@ class Side {
 std::optional<std::array<ReadSweep, 2>> MeasureInTurn(
     const Sweep& sweep, const std::array<ProgramSide, 2>& sides,
     const MeasurerOptions& options) {
-  std::array<Side, 2> both = {Side(sweep, sides[0], options),
-                              Side(sweep, sides[1], options)};
+  std::array<MeasuredSide, 2> both = {MeasuredSide(sweep, sides[0], options),
+                                      MeasuredSide(sweep, sides[1], options)};
   CatchInterrupts();
   const std::vector<std::int64_t> none_done(sweep.points.size());
   Progress progress(sweep, none_done, stderr, isatty(STDERR_FILENO) == 1);
@@ -121,7 +122,7 @@ std::optional<std::array<ReadSweep, 2>> MeasureInTurn(
     }
     progress.FinishPoint(cells);
   }
-  for (Side& side : both) side.Finish();
+  for (MeasuredSide& side : both) side.Finish();
   return std::array<ReadSweep, 2>{both[0].Result(), both[1].Result()};
 }
 

@@ -42,7 +42,7 @@ struct PointRecord {
   std::int64_t process = 0;
   std::vector<ResultCell> cells;
   std::optional<Calibration> calibration;
-  Run run;
+  MeasuringRun run;
   std::string machine;
 
   static void Fields(auto& self, auto& visit) {

@@ -217,7 +217,7 @@ WorkerRequest Measurer::RequestFor(const Work& work) const {
 
 // The worker has ended. The cell that it measured is to blame, unless this
 // gives false: then somebody ends the whole run.
-bool Measurer::TakeEnd(Work& work) {
+bool Measurer::BlameEnd(Work& work) {
   const WorkerStep step = worker_->Step();
   const bool is_killed = worker_->is_killed();
   const ProcessEnd end = worker_->process().Stop();
@@ -271,7 +271,7 @@ bool Measurer::MeasureOnce(Work& work) {
       work.tick(worker_->Step().share);
     }
     if (!line) {
-      if (!TakeEnd(work)) return false;
+      if (!BlameEnd(work)) return false;
       continue;
     }
     const Json json = ParseMessage(*line);

@@ -82,7 +82,7 @@ class Measurer {
   std::string Program() const;
   std::string WorkerName() const;
   WorkerRequest RequestFor(const Work& work) const;
-  bool TakeEnd(Work& work);
+  bool BlameEnd(Work& work);
 
   const Sweep& sweep_;
   const MeasurerOptions options_;

@@ -143,7 +143,7 @@ double CountProgress::Seconds() const {
   return attnbench::Seconds(Clock::now() - start_);
 }
 
-void CountProgress::Tell(std::size_t finished, std::size_t total) {
+void CountProgress::ShowCount(std::size_t finished, std::size_t total) {
   const std::size_t tenth = 10 * finished / total;
   const bool is_new_tenth = tenth != last_tenth_;
   last_tenth_ = tenth;

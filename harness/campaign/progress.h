@@ -80,7 +80,7 @@ class CountProgress {
                 std::FILE* out, bool is_terminal);
 
   // This is called after each case, by one thread at a time.
-  void Tell(std::size_t finished, std::size_t total);
+  void ShowCount(std::size_t finished, std::size_t total);
   double Seconds() const;  // since this was made
 
  private:

@@ -28,13 +28,13 @@ bool IsSameMachine(const SweepContext& theirs, const SweepContext& ours,
   return true;
 }
 
-void TakePoint(const std::string& hash, FinishedPoint point,
-               Finished& finished) {
+void AddFinishedPoint(const std::string& hash, FinishedPoint point,
+                      Finished& finished) {
   finished.points[hash] = std::move(point);
   finished.others.erase(hash);
 }
 
-void LeavePoint(const std::string& hash, Finished& finished) {
+void AddOtherPoint(const std::string& hash, Finished& finished) {
   if (!finished.points.contains(hash)) finished.others.insert(hash);
 }
 
@@ -84,12 +84,12 @@ bool ContinuesResult(const JournalContents& journal) {
   return true;
 }
 
-void TakeResult(const SweepResult& result, const std::string& path,
-                const WantedPoints& wanted, const SweepContext& context,
-                Finished& finished) {
+void AddPointsOfResult(const SweepResult& result, const std::string& path,
+                       const WantedPoints& wanted, const SweepContext& context,
+                       Finished& finished) {
   if (!IsSameMachine(result.context, context, finished)) {
     for (const ResultCell& cell : result.cells) {
-      LeavePoint(cell.point, finished);
+      AddOtherPoint(cell.point, finished);
     }
     return;
   }
@@ -97,18 +97,18 @@ void TakeResult(const SweepResult& result, const std::string& path,
   AddResult(result, path, theirs);
   for (auto& [hash, point] : theirs.points) {
     if (!wanted.contains(hash)) {
-      LeavePoint(hash, finished);
+      AddOtherPoint(hash, finished);
       continue;
     }
     if (!finished.context) finished.context = result.context;
-    TakePoint(hash, std::move(point), finished);
+    AddFinishedPoint(hash, std::move(point), finished);
   }
   finished.runs = std::move(theirs.runs);
 }
 
-void TakeJournal(const JournalContents& journal, const WantedPoints& wanted,
-                 const ProcessPlan& plan, const SweepContext& context,
-                 Finished& finished) {
+void AddPointsOfJournal(const JournalContents& journal,
+                        const WantedPoints& wanted, const ProcessPlan& plan,
+                        const SweepContext& context, Finished& finished) {
   const std::string machine = FingerprintHash(context);
   // Stays null where the run was on another machine or its line is spoiled.
   const SweepContext* of_run = nullptr;
@@ -125,9 +125,10 @@ void TakeJournal(const JournalContents& journal, const WantedPoints& wanted,
     // The point itself names its machine, as the line of its run may be
     // spoiled.
     if (point.machine != machine || planned == wanted.end()) {
-      LeavePoint(point.hash, finished);
+      AddOtherPoint(point.hash, finished);
       continue;
     }
+    // A run whose own line is spoiled is known by its date.
     if (run_is_new || finished.runs.back().date != point.run.date) {
       finished.runs.push_back(point.run);
     } else {
@@ -139,7 +140,7 @@ void TakeJournal(const JournalContents& journal, const WantedPoints& wanted,
                                     .calibration = point.calibration,
                                     .runs = {finished.runs.size() - 1}};
     if (point.process == 0) {
-      TakePoint(point.hash, measured, finished);
+      AddFinishedPoint(point.hash, measured, finished);
       continue;
     }
     const auto before = finished.points.find(point.hash);

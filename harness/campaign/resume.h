@@ -42,12 +42,12 @@ using WantedPoints = std::map<std::string, const Point*>;
 // of `context` (fingerprint.h), nor what a process measured where an earlier
 // one's line is lost. Throws UserError naming `path` for a result that does not
 // say which run measured a point.
-void TakeResult(const SweepResult& result, const std::string& path,
-                const WantedPoints& wanted, const SweepContext& context,
-                Finished& finished);
-void TakeJournal(const JournalContents& journal, const WantedPoints& wanted,
-                 const ProcessPlan& plan, const SweepContext& context,
-                 Finished& finished);
+void AddPointsOfResult(const SweepResult& result, const std::string& path,
+                       const WantedPoints& wanted, const SweepContext& context,
+                       Finished& finished);
+void AddPointsOfJournal(const JournalContents& journal,
+                        const WantedPoints& wanted, const ProcessPlan& plan,
+                        const SweepContext& context, Finished& finished);
 
 // Throws UserError naming `path` where a cell of a finished point is none of
 // those planned, which come in their order.

@@ -33,15 +33,16 @@ WantedPoints SweepState::Wanted() const {
   return wanted;
 }
 
-void SweepState::Take(const SweepResult& result, const std::string& path,
-                      const SweepContext& context) {
-  TakeResult(result, path, Wanted(), context, finished_);
+void SweepState::AddFinished(const SweepResult& result, const std::string& path,
+                             const SweepContext& context) {
+  AddPointsOfResult(result, path, Wanted(), context, finished_);
   CheckFinished(path);
 }
 
-void SweepState::Take(const JournalContents& journal, const std::string& path,
-                      const SweepContext& context) {
-  TakeJournal(journal, Wanted(), plan_, context, finished_);
+void SweepState::AddFinished(const JournalContents& journal,
+                             const std::string& path,
+                             const SweepContext& context) {
+  AddPointsOfJournal(journal, Wanted(), plan_, context, finished_);
   CheckFinished(path);
 }
 
@@ -91,7 +92,7 @@ bool SweepState::IsComplete(std::size_t i) const {
 
 bool SweepState::HasMoreTime(std::size_t i, const MeasurerOptions& now) const {
   const FinishedPoint& point = *Find(i);
-  const Run& run = finished_.runs[*point.runs.rbegin()];
+  const MeasuringRun& run = finished_.runs[*point.runs.rbegin()];
   for (std::size_t c = 0; c < point.cells.size(); ++c) {
     if (point.cells[c].status != CellStatus::kTimeout) continue;
     if (IsLower(run.cell_limit_s, now.cell_limit_s)) return true;
@@ -132,7 +133,7 @@ std::vector<Calibration> SweepState::CalibrationOfPoints() const {
 }
 
 SweepResult SweepState::Result(const SweepContext& own,
-                               const Run& own_run) const {
+                               const MeasuringRun& own_run) const {
   SweepContext context = finished_.context.value_or(own);
   context.command = own.command;
   context.points = hashes_;

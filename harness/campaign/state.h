@@ -41,14 +41,14 @@ class SweepState {
 
   // Takes what an earlier run has finished (resume.h). Throws UserError also
   // where a cell of a finished point is none of those planned.
-  void Take(const SweepResult& result, const std::string& path,
-            const SweepContext& context);
-  void Take(const JournalContents& journal, const std::string& path,
-            const SweepContext& context);
+  void AddFinished(const SweepResult& result, const std::string& path,
+                   const SweepContext& context);
+  void AddFinished(const JournalContents& journal, const std::string& path,
+                   const SweepContext& context);
 
   // Begins a run. Its entry is replaced as it goes on.
-  void BeginRun(Run run) { finished_.runs.push_back(std::move(run)); }
-  void ReplaceRun(Run run) { finished_.runs.back() = std::move(run); }
+  void BeginRun(MeasuringRun run) { finished_.runs.push_back(std::move(run)); }
+  void ReplaceRun(MeasuringRun run) { finished_.runs.back() = std::move(run); }
   // Adds what a process of this run gave of point i, the first one anew.
   void Add(std::size_t i, int process, FinishedPoint part);
 
@@ -68,7 +68,8 @@ class SweepState {
   std::vector<Calibration> CalibrationOfPoints() const;
   // The result of what is there, in the context of the first run. `own` is this
   // run's, and `own_run` its entry where no other run measured anything.
-  SweepResult Result(const SweepContext& own, const Run& own_run) const;
+  SweepResult Result(const SweepContext& own,
+                     const MeasuringRun& own_run) const;
 
  private:
   const FinishedPoint* Find(std::size_t i) const;

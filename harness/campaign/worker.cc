@@ -95,8 +95,9 @@ class PointServer {
     options.most_draws = request.most_draws;
     options.limits = request.limits;
     options.peer = PeerFor(request);
-    array_gaps = {.seed = request.seed,
-                  .process = static_cast<std::uint32_t>(request.first_round)};
+    ArrayGaps gaps{.seed = request.seed,
+                   .process = static_cast<std::uint32_t>(request.first_round)};
+    options.gaps = &gaps;
     // They are made when the first round begins, in a step of a cell.
     Probing probing{.probe = [this] {
       if (!probes_) probes_.emplace();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -15,7 +16,6 @@
 #include "harness/answers/advice.h"
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
-#include "harness/base/parse_text.h"
 #include "harness/base/printable.h"
 #include "harness/campaign/campaign.h"
 #include "harness/commands/commands.h"
@@ -34,8 +34,8 @@ namespace {
 
 struct AdviseArguments {
   std::map<std::string, std::string> axes;  // axis name -> text
-  std::string repetitions;
-  std::string seed;
+  std::optional<int> repetitions;
+  std::optional<std::uint64_t> seed;
   ModelArguments model;
   std::string output;
   bool force = false;
@@ -80,8 +80,8 @@ std::string DefaultOf(const ShapeOption& option) {
       option.member);
 }
 
-void Take(const AxisValue& value, const std::string& option,
-          std::int64_t& number) {
+void SetShape(const AxisValue& value, const std::string& option,
+              std::int64_t& number) {
   if (!value.is_whole()) {
     throw UserError(option, fmt::format("'{}' is not a number; give one whole "
                                         "number, e.g. 400",
@@ -90,8 +90,8 @@ void Take(const AxisValue& value, const std::string& option,
   number = value.whole();
 }
 
-void Take(const AxisValue& value, const std::string& /*option*/,
-          std::string& name) {
+void SetShape(const AxisValue& value, const std::string& /*option*/,
+              std::string& name) {
   name = value.text();
 }
 
@@ -130,7 +130,7 @@ AdvisedShape ShapeOf(const AdviseArguments& arguments,
     const Axis& axis = FindAxis(one.axis, one.axis);
     const std::string option = OptionName(axis);
     const AxisValue value = CheckAxisValue(axis, Json(text), option);
-    std::visit([&](auto member) { Take(value, option, shape.*member); },
+    std::visit([&](auto member) { SetShape(value, option, shape.*member); },
                one.member);
   }
   if (arguments.axes.at("output_length").empty()) {
@@ -164,13 +164,8 @@ int RunAdvise(const std::string& command_line,
   }
   shape = ShapeOf(arguments, shape);
   SweepRequest request = AdviceRequest(shape);
-  if (!arguments.repetitions.empty()) {
-    request.repetitions = static_cast<int>(ParseInteger(
-        arguments.repetitions, 1, kMostRepetitions, "--repetitions"));
-  }
-  if (!arguments.seed.empty()) {
-    request.seed = ParseSeed(arguments.seed);
-  }
+  request.repetitions = arguments.repetitions.value_or(request.repetitions);
+  request.seed = arguments.seed.value_or(request.seed);
   std::optional<ResultFile> file;
   if (!arguments.output.empty()) {
     file.emplace(arguments.output, arguments.force);
@@ -215,11 +210,10 @@ void AddAdvise(CLI::App& app, const std::string& command_line, Command& run) {
            "share of the memory that its decoding by the threshold reads; what "
            "is typed beside it counts instead",
            arguments->model);
-  command
-      ->add_option("--repetitions", arguments->repetitions,
-                   "rounds; more make intervals narrower, e.g. --repetitions "
-                   "40 (default 10)")
-      ->type_name("N");
+  AddNumber(*command, "--repetitions", arguments->repetitions, 1,
+            kMostRepetitions,
+            "rounds; more make intervals narrower, e.g. --repetitions 40 "
+            "(default 10)");
   AddSeed(*command, "of weights and sources, e.g. --seed 2", arguments->seed);
   AddOutput(*command, "the result file", "advice.json", arguments->output,
             arguments->force);

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "harness/base/error.h"
-#include "harness/base/parse_text.h"
+#include "harness/commands/options.h"
 #include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
@@ -115,19 +115,11 @@ Cell OneCell(const SweepRequest& request) {
   return cell;
 }
 
-void AddReferenceLength(CLI::App& command, std::string& value) {
-  command
-      .add_option(kReferenceLength, value,
-                  "outputs that there should have been, for the latency LAAL, "
-                  "e.g. --reference-length 12")
-      ->type_name("N")
+void AddReferenceLength(CLI::App& command, std::optional<Index>& value) {
+  AddNumber(command, kReferenceLength, value, 1, kGreatestLength,
+            "outputs that there should have been, for the latency LAAL, e.g. "
+            "--reference-length 12")
       ->default_str("U");
-}
-
-Index ParseReferenceLength(const std::string& text, Index output_length) {
-  return text.empty()
-             ? output_length
-             : ParseInteger(text, 1, kGreatestLength, kReferenceLength);
 }
 
 AnswerFile::AnswerFile(const std::string& case_path, const std::string& output,

@@ -37,11 +37,9 @@ void CheckOptionsOfVariant(const std::map<std::string, OptionValue>& options,
 // The one cell of a request, with every value of its axes and options checked.
 Cell OneCell(const SweepRequest& request);
 
-// Gives a command the option of LAAL (harness/latency/latency.h), whose value
-// ParseReferenceLength takes: U by default.
+// Gives a command the option of LAAL (harness/latency/latency.h): U by default.
 inline constexpr char kReferenceLength[] = "--reference-length";
-void AddReferenceLength(CLI::App& command, std::string& value);
-Index ParseReferenceLength(const std::string& text, Index output_length);
+void AddReferenceLength(CLI::App& command, std::optional<Index>& value);
 
 // Where the answer of a command on a case goes: `output`, or standard output if
 // it is empty.

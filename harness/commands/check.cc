@@ -56,8 +56,8 @@ void Update(const ReadSweep& result, const std::string& path) {
 
 int RunCheck(const CheckArguments& arguments) {
   const CheckOptions options{.time = arguments.time,
-                             .level = arguments.change.Level(),
-                             .margin = arguments.change.Margin()};
+                             .level = arguments.change.level,
+                             .margin = arguments.change.margin};
   const std::string format = arguments.format.Of(kReportFormats);
   const ReadSweep result = ReadResult(arguments.result);
   const CheckReport check = CheckAgainst(ReadBaseline(arguments.baseline),
@@ -92,7 +92,7 @@ void AddCheck(CLI::App& app, Command& run) {
   command->add_flag("--time", arguments->time,
                     "compare times too, as ratios between the cells of a "
                     "point, e.g. check mine.json --baseline base.json --time");
-  arguments->change.AddTo(*command);
+  AddChange(*command, arguments->change);
   AddFormat(*command, kReportFormatHelp, arguments->format);
   command->callback([&run, arguments] {
     run = [arguments] { return RunCheck(*arguments); };

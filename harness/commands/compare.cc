@@ -40,8 +40,8 @@ std::string Formatted(const Comparison& comparison, const std::string& format) {
 }
 
 // Processes and rounds of two programs, unless options say otherwise.
-constexpr char kProcesses[] = "20";
-constexpr char kRounds[] = "5";
+constexpr int kProcesses = 20;
+constexpr int kRounds = 5;
 
 // A program, or so many relinks of the one in a build folder.
 ProgramSide SideAt(const std::string& path, int builds) {
@@ -64,8 +64,8 @@ std::optional<Comparison> ComparePrograms(const CompareArguments& arguments,
                     "needs an experiment to measure, e.g. compare --programs "
                     "build/old build/release experiments/ci.json");
   }
-  if (asked.processes.empty()) asked.processes = kProcesses;
-  if (asked.repetitions.empty()) asked.repetitions = kRounds;
+  if (!asked.processes) asked.processes = kProcesses;
+  if (!asked.repetitions) asked.repetitions = kRounds;
   const SweepRequest request = MakeRequest(asked, {});
   if (request.processes < 2) {
     throw UserError("--processes", "is 1, and --programs needs 2 at least");
@@ -74,15 +74,15 @@ std::optional<Comparison> ComparePrograms(const CompareArguments& arguments,
       SideAt(arguments.a, request.processes),
       SideAt(arguments.b, request.processes)};
   MeasurerOptions measurer;
-  measurer.cell_limit_s = CellLimitSeconds(asked);
+  measurer.cell_limit_s = asked.cell_limit_s;
   const auto results = MeasureInTurn(PlanSweep(request), sides, measurer);
   if (!results) return {};
   return ComparePaired((*results)[0], (*results)[1], options);
 }
 
 int RunCompare(const CompareArguments& arguments) {
-  const CompareOptions options{.level = arguments.change.Level(),
-                               .margin = arguments.change.Margin()};
+  const CompareOptions options{.level = arguments.change.level,
+                               .margin = arguments.change.margin};
   const std::string format = arguments.format.Of(kReportFormats);
   const auto comparison =
       arguments.programs ? ComparePrograms(arguments, options)
@@ -121,23 +121,24 @@ void AddCompare(CLI::App& app, Command& run) {
       "again and again in other orders; both measure EXPERIMENT in turn, e.g. "
       "compare --programs build/old build/release experiments/ci.json");
   experiment->needs(programs);
-  const auto add = [&](const char* name, std::string& value,
-                       const std::string& help) {
-    command->add_option(name, value, help)->type_name("N")->needs(programs);
-  };
-  add("--processes", arguments->sweep.processes,
-      "of each program, e.g. --processes 40 (default 20)");
-  add("--repetitions", arguments->sweep.repetitions,
-      "rounds of a process, e.g. --repetitions 10 (default 5)");
-  add("--cell-limit", arguments->sweep.cell_limit,
-      "seconds that a cell may take in one process, e.g. --cell-limit 60 "
-      "(default 3600); a program has them, but 60 at most, to say what it is, "
-      "and 600 at most to begin a point");
+  AddNumber(*command, "--processes", arguments->sweep.processes, 1,
+            kMostProcesses, "of each program, e.g. --processes 40 (default 20)")
+      ->needs(programs);
+  AddNumber(*command, "--repetitions", arguments->sweep.repetitions, 1,
+            kMostRepetitions,
+            "rounds of a process, e.g. --repetitions 10 (default 5)")
+      ->needs(programs);
+  AddNumber(*command, "--cell-limit", arguments->sweep.cell_limit_s, 1,
+            kMostSeconds,
+            "seconds that a cell may take in one process, e.g. --cell-limit 60 "
+            "(default 3600); a program has them, but 60 at most, to say what "
+            "it is, and 600 at most to begin a point")
+      ->needs(programs);
   command
       ->add_flag("--quick", arguments->sweep.quick,
                  "the quick profile of the experiment, e.g. --quick")
       ->needs(programs);
-  arguments->change.AddTo(*command);
+  AddChange(*command, arguments->change);
   AddFormat(*command, kReportFormatHelp, arguments->format);
   command->callback([&run, arguments] {
     run = [arguments] { return RunCompare(*arguments); };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -15,7 +16,6 @@
 #include "harness/base/document.h"
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
-#include "harness/base/parse_text.h"
 #include "harness/base/printable.h"
 #include "harness/commands/case_request.h"
 #include "harness/commands/commands.h"
@@ -38,15 +38,15 @@ constexpr const char* kAxes[] = {
     "memory_length", "output_length", "dim",      "chunk_width",
     "num_contexts",  "energy",        "workload", "end"};
 
-// The options as they were typed; empty where one was not given.
+// The options; texts are empty where one was not given.
 struct DecodeArguments {
   std::string case_path;
   std::string mechanism;
   std::map<std::string, std::string> axes;
   std::vector<std::string> options;  // key=value
   std::string threshold;
-  std::string seed;
-  std::string reference_length;
+  std::uint64_t seed = 1;
+  std::optional<Index> reference_length;
   ModelArguments model;
   std::string output;
   bool strict = false;
@@ -196,7 +196,8 @@ DecodedHead HeadOf(const StepResult<double>& head) {
 // Decodes one sequence; `where` names what its contexts are made from.
 Decoded Decode(const Mechanism<double>& mechanism, Config config,
                const Sequence<double>& sequence, bool has_memory,
-               const std::string& reference_length, const std::string& where) {
+               std::optional<Index> reference_length,
+               const std::string& where) {
   config.want_weights = true;
   Decoded decoded;
   std::vector<StepTrace> traces;
@@ -234,10 +235,10 @@ Decoded Decode(const Mechanism<double>& mechanism, Config config,
   decoded.mechanism = description.name;
   decoded.memory_length = T;
   if (description.online) {
-    decoded.latency = LatencyOf(
-        DelaysOf(traces, T), T,
-        ParseReferenceLength(reference_length, sequence.contexts.rows));
-  } else if (!reference_length.empty()) {
+    decoded.latency =
+        LatencyOf(DelaysOf(traces, T), T,
+                  reference_length.value_or(sequence.contexts.rows));
+  } else if (reference_length) {
     throw UserError(kReferenceLength,
                     description.name + " does not decode online");
   }
@@ -250,7 +251,7 @@ Decoded DecodeCase(const DecodeArguments& arguments) {
   const SweepRequest request = RequestOfCase(file, Mode::kDecode);
   CheckInputsOfMechanism(file);
   Config config = MakeConfig(CellWithOptions(arguments, request));
-  const CaseSequence arrays(file, ParseSeed(arguments.seed));
+  const CaseSequence arrays(file, arguments.seed);
   config.dim = arrays.sequence().memory.cols;
   return Decode(*FindMechanism<double>(file.mechanism), config,
                 arrays.sequence(), arrays.has_memory(),
@@ -296,7 +297,7 @@ Decoded DecodeWorkload(const DecodeArguments& arguments) {
                               .memory_length = cell.Int("memory_length"),
                               .output_length = cell.Int("output_length"),
                               .dim = cell.Int("dim"),
-                              .seed = ParseSeed(arguments.seed)});
+                              .seed = arguments.seed});
     const Config config = MakeConfig(cell);
     const auto& mechanism = *FindMechanism<double>(cell.mechanism);
     Decoded decoded =
@@ -306,8 +307,7 @@ Decoded DecodeWorkload(const DecodeArguments& arguments) {
     // A picture made from the output names these.
     decoded.workload = cell.Text("workload");
     decoded.dim = cell.Int("dim");
-    decoded.context =
-        MakeContext("attnbench decode", ParseSeed(arguments.seed));
+    decoded.context = MakeContext("attnbench decode", arguments.seed);
     return decoded;
   } catch (const WorkloadUnsupported& error) {
     throw UserError(where, error.what());

@@ -36,14 +36,14 @@ namespace {
 
 struct DiagnoseArguments {
   std::string p, energies, chunk_energies, alpha;
-  std::string chunk_width;
+  std::optional<Index> chunk_width;
   std::string lengths;
   std::string output_lengths;
   ModelArguments model;
   std::string mechanisms;
   std::string precision = "f32";
-  std::string tolerance;
-  std::string seed;
+  std::optional<double> tolerance;
+  std::uint64_t seed = 1;
   std::string output;
   bool force = false;
   bool json = false;
@@ -206,7 +206,7 @@ void CheckUsed(const DiagnoseArguments& arguments,
     throw UserError("--chunk-energies",
                     "no mechanism asked for reads them; add --mechanism mocha");
   }
-  if (!arguments.chunk_width.empty() && none_has([](const Description& about) {
+  if (arguments.chunk_width && none_has([](const Description& about) {
         return FindOption(about, "chunk_width") != nullptr;
       })) {
     throw UserError("--chunk-width",
@@ -228,11 +228,11 @@ void ReadOptions(const DiagnoseArguments& arguments,
                                                NamesOf<Precision>()));
   }
   request.in_f64 = precision == Precision::kF64;
-  if (!arguments.tolerance.empty()) {
-    request.tolerance = ParseShare(arguments.tolerance, "--tolerance", "0.001");
-    request.mass_tolerance = request.tolerance;
+  if (arguments.tolerance) {
+    request.tolerance = *arguments.tolerance;
+    request.mass_tolerance = *arguments.tolerance;
   }
-  request.seed = ParseSeed(arguments.seed);
+  request.seed = arguments.seed;
 }
 
 DiagnosisRequest RequestOfModel(const DiagnoseArguments& arguments,
@@ -272,12 +272,7 @@ DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
                  "--chunk-energies, e.g. --chunk-energies u.npy", request);
   CheckUsed(arguments, request.mechanisms);
   ReadOptions(arguments, request);
-  if (arguments.chunk_width == "inf") {
-    request.chunk_width = kInfiniteWidth;
-  } else if (!arguments.chunk_width.empty()) {
-    request.chunk_width = ParseInteger(arguments.chunk_width, 1,
-                                       kGreatestLength, "--chunk-width");
-  }
+  request.chunk_width = arguments.chunk_width.value_or(request.chunk_width);
   const Batch choice(ReadKept(
       arguments, is_p ? arguments.p : arguments.energies, request.source));
   request.shape = {choice.array.shape.begin(), choice.array.shape.end()};
@@ -363,8 +358,13 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
   add("--alpha", arguments->alpha, "FILE",
       "an alpha that your own code made of the same numbers: how wrong is it, "
       "and which published form does it look like? e.g. --alpha mine.npy");
-  add("-w,--chunk-width", arguments->chunk_width, "N",
-      "MoChA's window, or inf, e.g. -w 8")
+  AddParsed(*command, "-w,--chunk-width", arguments->chunk_width, "N",
+            "MoChA's window, or inf, e.g. -w 8",
+            [](const std::string& text, const std::string& name) {
+              return text == "inf"
+                         ? kInfiniteWidth
+                         : ParseInteger(text, 1, kGreatestLength, name);
+            })
       ->default_str("4");
   add("--lengths", arguments->lengths, "FILE",
       "the entries of each batch that are no padding, [B], e.g. --lengths "
@@ -388,9 +388,10 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
       "f32 or f64, in which published variants are computed, e.g. --precision "
       "f64")
       ->default_str("f32");
-  add("--tolerance", arguments->tolerance, "X",
-      "largest error that is not wrong, and, of --alpha, share of an output's "
-      "mass (default 0.01, of --alpha 0.001), e.g. --tolerance 0.001");
+  AddShare(*command, "--tolerance", arguments->tolerance, "X", "0.001",
+           "largest error that is not wrong, and, of --alpha, share of an "
+           "output's mass (default 0.01, of --alpha 0.001), e.g. --tolerance "
+           "0.001");
   AddSeed(*command, "of the scores whose gradients are compared, e.g. --seed 2",
           arguments->seed);
   AddOutput(*command, "the result file", "diagnosis.json", arguments->output,

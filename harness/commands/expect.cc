@@ -34,10 +34,10 @@ namespace {
 
 struct ExpectArguments {
   std::string case_path;
-  std::string seed;
-  std::string latency_samples;
-  std::string reference_length;
-  std::string sharpness;
+  std::uint64_t seed = 1;
+  std::optional<Index> latency_samples;
+  std::optional<Index> reference_length;
+  std::vector<double> sharpness;
   std::string output;
   bool force = false;
 };
@@ -218,8 +218,7 @@ LatencyResult LatencyOfCase(const ExpectArguments& arguments,
                             const CaseFile& file, const Config& config,
                             const CaseSequence& arrays) {
   const Index U = file.Length('U');
-  const Index reference_length =
-      ParseReferenceLength(arguments.reference_length, U);
+  const Index reference_length = arguments.reference_length.value_or(U);
   const bool has_p = file.Find("p_choose") != nullptr;
   LatencyResult result;
   Table<double>& gradient = result.ap_gradient[has_p ? "p_choose" : "energies"];
@@ -232,9 +231,7 @@ LatencyResult LatencyOfCase(const ExpectArguments& arguments,
   result.expected_delays = expected.delays;
   const Latency& of_delays = expected.of_expected_delays;
   result.of_expected_delays = {of_delays.al, of_delays.laal, of_delays.dal};
-  if (arguments.latency_samples.empty()) return result;
-  const Index num_paths =
-      ParseInteger(arguments.latency_samples, 2, kMostPaths, kLatencySamples);
+  if (!arguments.latency_samples) return result;
   if (NoiseOf(config) > 0) {
     throw UserError(kLatencySamples,
                     "paths are decoded, and decoding has no noise: leave out "
@@ -242,21 +239,26 @@ LatencyResult LatencyOfCase(const ExpectArguments& arguments,
   }
   result.sampled =
       Sampled(SampleLatency(*FindMechanism<double>(file.mechanism), config,
-                            arrays.sequence(), reference_length, num_paths),
+                            arrays.sequence(), reference_length,
+                            *arguments.latency_samples),
               expected.ap);
   return result;
 }
 
-double ParseSharpness(const std::string& text) {
-  double value = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc() || end != last || !(value > 0) ||
-      !std::isfinite(value)) {
-    throw UserError(kSharpness, fmt::format("'{}' is not a number above 0",
-                                            Shortened(text)));
+std::vector<double> ParseSharpness(const std::string& list,
+                                   const std::string& option) {
+  std::vector<double> values;
+  for (const std::string& text : SplitList(list, option)) {
+    double& value = values.emplace_back();
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value);
+    if (error != std::errc() || end != last || !(value > 0) ||
+        !std::isfinite(value)) {
+      throw UserError(
+          option, fmt::format("'{}' is not a number above 0", Shortened(text)));
+    }
   }
-  return value;
+  return values;
 }
 
 // The distance at each sharpness that was asked for.
@@ -266,10 +268,9 @@ std::vector<HardDistance> SharpnessOfCase(const ExpectArguments& arguments,
                                           const CaseSequence& arrays) {
   const Mechanism<double>& mechanism = *FindMechanism<double>(file.mechanism);
   std::vector<HardDistance> distances;
-  for (const std::string& text : SplitList(arguments.sharpness, kSharpness)) {
+  for (const double sharpness : arguments.sharpness) {
     distances.push_back(DistanceToHard(mechanism, config, arrays.sequence(),
-                                       arrays.has_memory(),
-                                       ParseSharpness(text)));
+                                       arrays.has_memory(), sharpness));
   }
   return distances;
 }
@@ -284,11 +285,11 @@ void AddScanFigures(const ExpectArguments& arguments, const CaseFile& file,
     expected.sharpness = SharpnessOfCase(arguments, file, config, arrays);
     return;
   }
-  for (const auto& [option, value] :
-       {std::pair(kLatencySamples, &arguments.latency_samples),
-        std::pair(kReferenceLength, &arguments.reference_length),
-        std::pair(kSharpness, &arguments.sharpness)}) {
-    if (value->empty()) continue;
+  for (const auto& [option, is_given] :
+       {std::pair(kLatencySamples, arguments.latency_samples.has_value()),
+        std::pair(kReferenceLength, arguments.reference_length.has_value()),
+        std::pair(kSharpness, !arguments.sharpness.empty())}) {
+    if (!is_given) continue;
     throw UserError(option, file.mechanism + " does not choose entries online");
   }
 }
@@ -305,7 +306,7 @@ Expected ExpectCase(const ExpectArguments& arguments) {
   const SweepRequest request = RequestOfCase(file, mode);
   CheckInputsOfMechanism(file);
   try {
-    const CaseSequence arrays(file, ParseSeed(arguments.seed));
+    const CaseSequence arrays(file, arguments.seed);
     Config config = MakeConfig(OneCell(request));
     config.dim = arrays.sequence().memory.cols;
     Expected expected = Expect(file, config, arrays);
@@ -332,17 +333,15 @@ void AddExpect(CLI::App& app, Command& run) {
   AddSeed(*command,
           "of the case's option noise and of --latency-samples, e.g. --seed 7",
           arguments->seed);
-  command
-      ->add_option(kLatencySamples, arguments->latency_samples,
-                   "also the mean latency of N paths that are sampled, e.g. "
-                   "--latency-samples 100000 --seed 7")
-      ->type_name("N");
+  AddNumber(*command, kLatencySamples, arguments->latency_samples, 2,
+            kMostPaths,
+            "also the mean latency of N paths that are sampled, e.g. "
+            "--latency-samples 100000 --seed 7");
   AddReferenceLength(*command, arguments->reference_length);
-  command
-      ->add_option(kSharpness, arguments->sharpness,
-                   "also how far this is from what is decoded, with energies "
-                   "times each of these, e.g. --sharpness 0.5,1,2,4,8")
-      ->type_name("LIST");
+  AddParsed(*command, kSharpness, arguments->sharpness, "LIST",
+            "also how far this is from what is decoded, with energies times "
+            "each of these, e.g. --sharpness 0.5,1,2,4,8",
+            ParseSharpness);
   AddOutput(*command, "the file instead of standard output", "alpha.json",
             arguments->output, arguments->force);
   command->callback([&run, arguments] {

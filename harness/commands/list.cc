@@ -52,6 +52,7 @@ struct ListedVariant {
 
 struct ListedOption {
   std::string name = {};
+  std::string type = {};
   OptionValue default_value = {};
   std::vector<std::string> allowed = {};
   double least = 0, greatest = 0;
@@ -59,6 +60,7 @@ struct ListedOption {
 
   static void Fields(auto& self, auto& visit) {
     visit("name", self.name);
+    visit("type", self.type);
     visit("default", self.default_value);
     visit("allowed", self.allowed);
     visit("least", self.least);
@@ -201,6 +203,7 @@ ListedMechanism Listed(const Description& about) {
   mechanism.uses = UsesOf(about);
   for (const OptionSpec& spec : OptionsBesideAxes(about)) {
     mechanism.options.push_back({.name = spec.name,
+                                 .type = TypeName(spec.default_value),
                                  .default_value = spec.default_value,
                                  .allowed = spec.allowed,
                                  .least = spec.least,
@@ -282,11 +285,14 @@ std::string ValuesText(const ListedAxis& axis) {
 }
 
 std::string AllowedText(const ListedOption& option) {
-  if (!option.allowed.empty()) return " (" + Joined(option.allowed) + ")";
-  if (!std::isfinite(option.least)) return "";
-  return std::isfinite(option.greatest)
-             ? fmt::format(" ({} to {})", option.least, option.greatest)
-             : fmt::format(" (from {})", option.least);
+  if (!option.allowed.empty()) return Joined(option.allowed);
+  std::string text = option.type;
+  if (std::isfinite(option.least))
+    text += fmt::format(" from {}", option.least);
+  if (std::isfinite(option.greatest)) {
+    text += fmt::format(" to {}", option.greatest);
+  }
+  return text;
 }
 
 std::string MechanismText(const ListedMechanism& mechanism) {
@@ -309,7 +315,7 @@ std::string MechanismText(const ListedMechanism& mechanism) {
                             : " (" + Joined(variant.modes) + ")");
   }
   for (const ListedOption& option : mechanism.options) {
-    text += fmt::format("    --option {}={}  {}{}\n", option.name,
+    text += fmt::format("    --option {}={}  {} ({})\n", option.name,
                         OptionText(option.default_value), option.help,
                         AllowedText(option));
   }

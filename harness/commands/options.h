@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,53 @@
 
 namespace attnbench {
 
-// Gives a command the option --seed, whose value ParseSeed takes.
-inline void AddSeed(CLI::App& command, const std::string& help,
-                    std::string& value) {
-  command
-      .add_option("--seed", value,
-                  fmt::format("from 0 to {}, {}", kGreatestSeed, help))
-      ->type_name("N")
+// Gives a command an option whose value parse(text, name) makes of what was
+// typed; CLI11's own messages would not say what is allowed. `value` stays as
+// it is where the option is not given.
+template <class Value, class Parse>
+CLI::Option* AddParsed(CLI::App& command, const std::string& names,
+                       Value& value, const char* type, const std::string& help,
+                       const Parse& parse) {
+  const std::string name = names.substr(names.find(',') + 1);
+  return command
+      .add_option_function<std::string>(
+          names,
+          [&value, parse, name](const std::string& text) {
+            value = parse(text, name);
+          },
+          help)
+      ->type_name(type);
+}
+
+// An option whose value is a whole number in [least, greatest].
+template <class Number>
+CLI::Option* AddNumber(CLI::App& command, const std::string& names,
+                       Number& value, std::int64_t least, std::int64_t greatest,
+                       const std::string& help) {
+  return AddParsed(
+      command, names, value, "N", help,
+      [=](const std::string& text, const std::string& name) {
+        return static_cast<Number>(ParseInteger(text, least, greatest, name));
+      });
+}
+
+// An option whose value is between 0 and 1, such as `example`.
+inline CLI::Option* AddShare(CLI::App& command, const std::string& names,
+                             auto& value, const char* type,
+                             const std::string& example,
+                             const std::string& help) {
+  return AddParsed(command, names, value, type, help,
+                   [=](const std::string& text, const std::string& name) {
+                     return ParseShare(text, name, example);
+                   });
+}
+
+// The option --seed of a command.
+template <class Number>
+CLI::Option* AddSeed(CLI::App& command, const std::string& help,
+                     Number& value) {
+  return AddNumber(command, "--seed", value, 0, kGreatestSeed,
+                   fmt::format("from 0 to {}, {}", kGreatestSeed, help))
       ->default_str("1");
 }
 
@@ -78,35 +119,19 @@ inline constexpr char kReportFormatHelp[] =
 
 // The options of commands that compare times: how often they may be wrong, and
 // how small a change does not matter.
-class ChangeOptions {
- public:
-  // This outlives the command.
-  void AddTo(CLI::App& command) {
-    command
-        .add_option("--level", level_,
-                    "chance of a false verdict anywhere in the table, e.g. "
-                    "--level 0.01 (default 0.05)")
-        ->type_name("P");
-    command
-        .add_option("--margin", margin_,
-                    "smallest change of a time that matters, e.g. --margin 0.1 "
-                    "for 10 % (default 0.05)")
-        ->type_name("X");
-  }
-
-  // Both throw UserError for text that is no number between 0 and 1.
-  double Level() const { return Parse(level_, kDefaultLevel, "--level"); }
-  double Margin() const { return Parse(margin_, kDefaultMargin, "--margin"); }
-
- private:
-  static double Parse(const std::string& text, double by_default,
-                      const char* option) {
-    return text.empty() ? by_default : ParseShare(text, option, "0.05");
-  }
-
-  std::string level_;
-  std::string margin_;
+struct ChangeOptions {
+  double level = kDefaultLevel;
+  double margin = kDefaultMargin;
 };
+
+inline void AddChange(CLI::App& command, ChangeOptions& change) {
+  AddShare(command, "--level", change.level, "P", "0.05",
+           "chance of a false verdict anywhere in the table, e.g. --level 0.01 "
+           "(default 0.05)");
+  AddShare(command, "--margin", change.margin, "X", "0.05",
+           "smallest change of a time that matters, e.g. --margin 0.1 for 10 % "
+           "(default 0.05)");
+}
 
 }  // namespace attnbench
 

@@ -28,55 +28,60 @@ struct PythonCommand {
   std::vector<PythonOption> options;
 };
 
+std::vector<PythonOption> ClaimsOptions() {
+  return {
+      {"--list", "",
+       "measure nothing: print the claims and where they stand, e.g. claims "
+       "--list"},
+      {"--quick", "",
+       "smaller grids and fewer trials, under a minute, e.g. claims --quick"},
+      {.names = "--json",
+       .type = "",
+       .help = "print the result instead of the table, e.g. claims --quick "
+               "--json",
+       .excludes = {"--list"}},
+      {.names = "-o,--output",
+       .type = "FILE",
+       .help = "the result (a file, never '-' or a pipe), e.g. -o "
+               "claims.json",
+       .excludes = {"--list"}},
+      {"--results", "FOLDER",
+       "keep what the verdicts were read from in this folder, a file for "
+       "each measurement, e.g. --results build/claims"},
+      {"--force", "",
+       "replace files that are there, e.g. -o claims.json --force"},
+      {"--resume",
+       "",
+       "go on with the sweeps that an earlier run has left in the folder, "
+       "e.g. --results build/claims --resume",
+       "--results",
+       {"--force"}},
+      {"--builds", "N",
+       "relinks of this program that measure the sweeps in turn, a process "
+       "each, e.g. --builds 20 (see run-sweep)"},
+      {.names = "--eigen",
+       .type = "DIR",
+       .help = "folder with Eigen/Dense, which the program of MAD's authors "
+               "is built with; may be repeated, e.g. --eigen eigen-3.2.10 "
+               "--eigen /usr/include/eigen3 (default: the latter)",
+       .is_repeated = true},
+      {"--judge",
+       "",
+       "measure nothing: judge what an earlier run has left in the folder, "
+       "e.g. --results build/claims --judge",
+       "--results",
+       {"--resume", "--builds", "--eigen", "--quick"}},
+      {"--ledger", "FILE",
+       "another ledger than the project's, e.g. --ledger mine.json"}};
+}
+
 const std::vector<PythonCommand>& PythonCommands() {
   static const std::vector<PythonCommand> commands = {
       {"claims",
        "measure what the papers claim, and say of each whether it holds here",
        {"CLAIM", "ID...",
         "claims by their ids, e.g. claims mad-linear mocha-w1 (default: all)"},
-       {{"--list", "",
-         "measure nothing: print the claims and where they stand, e.g. claims "
-         "--list"},
-        {"--quick", "",
-         "smaller grids and fewer trials, under a minute, e.g. claims --quick"},
-        {.names = "--json",
-         .type = "",
-         .help = "print the result instead of the table, e.g. claims --quick "
-                 "--json",
-         .excludes = {"--list"}},
-        {.names = "-o,--output",
-         .type = "FILE",
-         .help = "the result (a file, never '-' or a pipe), e.g. -o "
-                 "claims.json",
-         .excludes = {"--list"}},
-        {"--results", "FOLDER",
-         "keep what the verdicts were read from in this folder, a file for "
-         "each measurement, e.g. --results build/claims"},
-        {"--force", "",
-         "replace files that are there, e.g. -o claims.json --force"},
-        {"--resume",
-         "",
-         "go on with the sweeps that an earlier run has left in the folder, "
-         "e.g. --results build/claims --resume",
-         "--results",
-         {"--force"}},
-        {"--builds", "N",
-         "relinks of this program that measure the sweeps in turn, a process "
-         "each, e.g. --builds 20 (see run-sweep)"},
-        {.names = "--eigen",
-         .type = "DIR",
-         .help = "folder with Eigen/Dense, which the program of MAD's authors "
-                 "is built with; may be repeated, e.g. --eigen eigen-3.2.10 "
-                 "--eigen /usr/include/eigen3 (default: the latter)",
-         .is_repeated = true},
-        {"--judge",
-         "",
-         "measure nothing: judge what an earlier run has left in the folder, "
-         "e.g. --results build/claims --judge",
-         "--results",
-         {"--resume", "--builds", "--eigen", "--quick"}},
-        {"--ledger", "FILE",
-         "another ledger than the project's, e.g. --ledger mine.json"}}},
+       ClaimsOptions()},
       {"report",
        "one page of HTML that shows results: claims, figures, validity, cells",
        {"results", "RESULT...",

@@ -141,7 +141,8 @@ int RunRoofline(const std::string& command_line,
           MeasureLimits(FindNamed<Precision>(precision.text()).value(),
                         static_cast<int>(number.whole()),
                         arguments.quick ? kQuickRoofline : RooflineOptions()));
-      progress.Tell(result.limits.size(), threads.size() * precisions.size());
+      progress.ShowCount(result.limits.size(),
+                         threads.size() * precisions.size());
     }
   }
   LookAgain(watch, /*calibration=*/{}, result.context);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -13,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/parse_text.h"
 #include "harness/campaign/progress.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
@@ -26,7 +26,7 @@ namespace {
 
 struct StabilityArguments {
   std::string output;
-  std::string seed;
+  std::uint64_t seed = 1;
   bool quick = false;
   bool force = false;
   bool json = false;
@@ -104,21 +104,20 @@ std::string TableText(const StabilityResult& result) {
 
 int RunStability(const std::string& command_line,
                  const StabilityArguments& arguments) {
-  const std::uint64_t seed = ParseSeed(arguments.seed);
   std::optional<ResultFile> file;
   if (!arguments.output.empty()) {
     file.emplace(arguments.output, arguments.force);
   }
-  const Context context = MakeContext(command_line, seed);
+  const Context context = MakeContext(command_line, arguments.seed);
   // The costly points come first, so the finished ones tell no time for the
   // rest.
   CountProgress progress("stability", "points", /*tells_time=*/false, stderr,
                          isatty(STDERR_FILENO) == 1);
   StabilityResult result = MeasureStability(
       {.quick = arguments.quick,
-       .seed = seed,
+       .seed = arguments.seed,
        .on_progress = [&](std::size_t done, std::size_t total) {
-         progress.Tell(done, total);
+         progress.ShowCount(done, total);
        }});
   result.context = context;
   const Json document = ToJson(result);

@@ -8,11 +8,11 @@
 #include "harness/base/error.h"
 #include "harness/base/parse_text.h"
 #include "harness/base/printable.h"
+#include "harness/commands/options.h"
 #include "harness/inputs/case_file.h"
 #include "harness/results/sweep_result.h"
 #include "harness/sweep/experiment.h"
 #include "harness/sweep/experiment_document.h"
-#include "harness/sweep/shard.h"
 #include "harness/sweep/workload_name.h"
 #include "harness/system/relinks.h"
 #include "harness/system/source_tree.h"
@@ -20,17 +20,9 @@
 namespace attnbench {
 namespace {
 
-constexpr std::int64_t kPeerLimit = 120;  // seconds
-constexpr std::int64_t kMostSeconds = 86'400;
-
-std::int64_t ParseSeconds(const std::string& text, std::int64_t otherwise,
-                          const char* option) {
-  return text.empty() ? otherwise : ParseInteger(text, 1, kMostSeconds, option);
-}
-
 // Keeps the experiment's alternatives of these mechanisms, and adds the missing
 // ones.
-void TakeMechanisms(const std::string& list, SweepRequest& request) {
+void KeepMechanisms(const std::string& list, SweepRequest& request) {
   std::vector<Alternative> kept;
   const std::vector<std::string> valid = CellMechanismNames();
   for (const std::string& name : SplitList(list, "--mechanism")) {
@@ -46,8 +38,8 @@ void TakeMechanisms(const std::string& list, SweepRequest& request) {
   request.alternatives = std::move(kept);
 }
 
-void TakeOptions(const std::vector<std::string>& options,
-                 SweepRequest& request) {
+void ReplaceOptions(const std::vector<std::string>& options,
+                    SweepRequest& request) {
   for (auto& [key, values] : ParseMechanismOptions(options)) {
     for (Alternative& alternative : request.alternatives) {
       alternative.options.erase(key);
@@ -58,7 +50,7 @@ void TakeOptions(const std::vector<std::string>& options,
 
 // A case file that is the only workload sets the lengths itself, unless the
 // user asks for some.
-void TakeLengthsOfCase(SweepRequest& request) {
+void AddLengthsOfCase(SweepRequest& request) {
   const auto workload = request.axes.find("workload");
   if (workload == request.axes.end() || workload->second.size() != 1) return;
   const WorkloadName name = ParseWorkload(workload->second[0].text());
@@ -71,6 +63,110 @@ void TakeLengthsOfCase(SweepRequest& request) {
     if (length > 0)
       request.axes.try_emplace(axis, std::vector<AxisValue>{length});
   }
+}
+
+// What is measured.
+void AddRequestOptions(CLI::App& command, SweepArguments& arguments) {
+  const auto add = [&command](const std::string& names, std::string& value,
+                              const char* type, const std::string& help) {
+    return command.add_option(names, value, help)->type_name(type);
+  };
+  CLI::Option* const experiment =
+      add("EXPERIMENT", arguments.experiment, "FILE",
+          "experiment file, e.g. experiments/mocha_figure3.json; "
+          "options replace what it says");
+  add("--mechanism", arguments.mechanisms, "LIST",
+      "mechanisms to measure, e.g. --mechanism soft,mocha "
+      "(default: those of the experiment, or all)");
+  for (const Axis& axis : AllAxes()) {
+    const std::string letter =
+        axis.letter.empty() ? "" : "-" + axis.letter + ",";
+    add(letter + OptionName(axis), arguments.axes[axis.name], "LIST",
+        axis.help + " (default " + DefaultText(axis) + ")");
+  }
+  AddMechanismOptions(command,
+                      "values of an option of a mechanism (see list), e.g. "
+                      "--option threshold=0.5,0.7; can be repeated",
+                      "KEY=LIST", arguments.options);
+  command
+      .add_flag("--quick", arguments.quick,
+                "the quick profile of the experiment, e.g. run-sweep "
+                "experiments/mad_figure8.json --quick -o r.json")
+      ->needs(experiment);
+  AddParsed(command, "--shard", arguments.shard, "i/n",
+            "only shard i of n: the points i, i+n, i+2n ... counted from 0, "
+            "e.g. --shard 0/4",
+            [](const std::string& text, const std::string& /*option*/) {
+              return ParseShard(text);
+            });
+  command.add_option("--profile", arguments.profile)->group("");
+}
+
+// How often and by what it is measured.
+void AddMeasuringOptions(CLI::App& command, SweepArguments& arguments) {
+  AddNumber(command, "--repetitions", arguments.repetitions, 1,
+            kMostRepetitions,
+            "rounds, each with one sample a cell, e.g. --repetitions 20 "
+            "(default 10)");
+  AddNumber(command, "--trials", arguments.trials, 1, kMostTrials,
+            "least number of trials of a cell over all rounds, e.g. "
+            "--trials 100 (default 1)");
+  AddNumber(command, "--seed", arguments.seed, 0, kGreatestSeed,
+            fmt::format("from 0 to {}, of the inputs and of the order of "
+                        "measuring, e.g. --seed 7 (default 1)",
+                        kGreatestSeed));
+  CLI::Option* const peer =
+      command
+          .add_option("--peer", arguments.peer,
+                      "another program to measure in the same rounds, its "
+                      "results as more variants, e.g. --peer "
+                      "'/usr/bin/python3 experiments/peers/framework.py'")
+          ->type_name("COMMAND");
+  AddNumber(command, "--peer-limit", arguments.peer_limit_s, 1, kMostSeconds,
+            "seconds that an answer of the peer may take, e.g. "
+            "--peer-limit 600 (default 120); then its cell is a timeout, and a "
+            "peer that never said what it is ends the command")
+      ->needs(peer);
+  AddNumber(command, "--processes", arguments.processes, 1, kMostProcesses,
+            "fresh processes, one after another, that each measure "
+            "everything: where code and memory happen to lie moves times "
+            "by more than rounds show, e.g. --processes 10 (default 1)");
+  // One build is no sample of builds.
+  AddNumber(command, "--builds", arguments.builds, 2, kMostProcesses,
+            "relinks of this program, its objects in other orders, that "
+            "measure in turn: where code lies moves times, too, and no number "
+            "of processes of one program shows that; needs its build folder, "
+            "e.g. --builds 20 (--processes is N then, unless it is given)");
+  AddNumber(command, "--cell-limit", arguments.cell_limit_s, 1, kMostSeconds,
+            "seconds that a cell may take in one process, all its steps "
+            "together; then its status is timeout and the others go on, "
+            "e.g. --cell-limit 60 (default 3600)");
+  command.add_option("--limits", arguments.limits)->group("");
+}
+
+// What becomes of it.
+void AddResultOptions(CLI::App& command, SweepArguments& arguments) {
+  command.add_flag("--dry-run", arguments.dry_run,
+                   "only show what would be measured, and about how long that "
+                   "takes (which small points of long cells tell), e.g. -T "
+                   "1:9:1 --dry-run");
+  command.add_flag("--json", arguments.json,
+                   "with --dry-run: as JSON, e.g. --dry-run --json");
+  CLI::Option* const force =
+      command.add_flag("--force", arguments.force,
+                       "begin anew, whatever is there, and replace the output "
+                       "file, e.g. -o r.json --force");
+  command
+      .add_flag("--resume", arguments.resume,
+                "take what an earlier run has finished from the output file "
+                "and its journal, and measure the rest, e.g. -o r.json "
+                "--resume")
+      ->excludes(force);
+  command
+      .add_option("-o,--output", arguments.output,
+                  "the result (a file, never '-' or a pipe), e.g. -o r.json")
+      ->type_name("FILE");
+  command.add_option("--against", arguments.against)->group("");
 }
 
 }  // namespace
@@ -103,89 +199,9 @@ std::map<std::string, std::vector<OptionValue>> ParseMechanismOptions(
 }
 
 void AddSweepOptions(CLI::App& command, SweepArguments& arguments) {
-  const auto add = [&command](const std::string& names, std::string& value,
-                              const char* type, const std::string& help) {
-    return command.add_option(names, value, help)->type_name(type);
-  };
-  CLI::Option* const experiment =
-      add("EXPERIMENT", arguments.experiment, "FILE",
-          "experiment file, e.g. experiments/mocha_figure3.json; "
-          "options replace what it says");
-  add("--mechanism", arguments.mechanisms, "LIST",
-      "mechanisms to measure, e.g. --mechanism soft,mocha "
-      "(default: those of the experiment, or all)");
-  for (const Axis& axis : AllAxes()) {
-    const std::string letter =
-        axis.letter.empty() ? "" : "-" + axis.letter + ",";
-    add(letter + OptionName(axis), arguments.axes[axis.name], "LIST",
-        axis.help + " (default " + DefaultText(axis) + ")");
-  }
-  AddMechanismOptions(command,
-                      "values of an option of a mechanism (see list), e.g. "
-                      "--option threshold=0.5,0.7; can be repeated",
-                      "KEY=LIST", arguments.options);
-  add("--repetitions", arguments.repetitions, "N",
-      "rounds, each with one sample a cell, e.g. --repetitions 20 "
-      "(default 10)");
-  add("--trials", arguments.trials, "N",
-      "least number of trials of a cell over all rounds, e.g. "
-      "--trials 100 (default 1)");
-  add("--seed", arguments.seed, "N",
-      fmt::format("from 0 to {}, of the inputs and of the order of measuring, "
-                  "e.g. --seed 7 (default 1)",
-                  kGreatestSeed));
-  CLI::Option* const peer =
-      add("--peer", arguments.peer, "COMMAND",
-          "another program to measure in the same rounds, its results "
-          "as more variants, e.g. --peer '/usr/bin/python3 "
-          "experiments/peers/framework.py'");
-  add("--peer-limit", arguments.peer_limit, "N",
-      "seconds that an answer of the peer may take, e.g. "
-      "--peer-limit 600 (default 120); then its cell is a timeout, and a "
-      "peer that never said what it is ends the command")
-      ->needs(peer);
-  add("--processes", arguments.processes, "N",
-      "fresh processes, one after another, that each measure "
-      "everything: where code and memory happen to lie moves times "
-      "by more than rounds show, e.g. --processes 10 (default 1)");
-  add("--builds", arguments.builds, "N",
-      "relinks of this program, its objects in other orders, that measure in "
-      "turn: where code lies moves times, too, and no number of processes of "
-      "one program shows that; needs its build folder, e.g. --builds 20 "
-      "(--processes is N then, unless it is given)");
-  add("--cell-limit", arguments.cell_limit, "N",
-      "seconds that a cell may take in one process, all its steps "
-      "together; then its status is timeout and the others go on, "
-      "e.g. --cell-limit 60 (default 3600)");
-  add("--shard", arguments.shard, "i/n",
-      "only shard i of n: the points i, i+n, i+2n ... counted from 0, e.g. "
-      "--shard 0/4");
-  command
-      .add_flag("--quick", arguments.quick,
-                "the quick profile of the experiment, e.g. run-sweep "
-                "experiments/mad_figure8.json --quick -o r.json")
-      ->needs(experiment);
-  command.add_flag("--dry-run", arguments.dry_run,
-                   "only show what would be measured, and about how long that "
-                   "takes (which small points of long cells tell), e.g. -T "
-                   "1:9:1 --dry-run");
-  command.add_flag("--json", arguments.json,
-                   "with --dry-run: as JSON, e.g. --dry-run --json");
-  CLI::Option* const force =
-      command.add_flag("--force", arguments.force,
-                       "begin anew, whatever is there, and replace the output "
-                       "file, e.g. -o r.json --force");
-  command
-      .add_flag("--resume", arguments.resume,
-                "take what an earlier run has finished from the output file "
-                "and its journal, and measure the rest, e.g. -o r.json "
-                "--resume")
-      ->excludes(force);
-  add("-o,--output", arguments.output, "FILE",
-      "the result (a file, never '-' or a pipe), e.g. -o r.json");
-  command.add_option("--profile", arguments.profile)->group("");
-  command.add_option("--limits", arguments.limits)->group("");
-  command.add_option("--against", arguments.against)->group("");
+  AddRequestOptions(command, arguments);
+  AddMeasuringOptions(command, arguments);
+  AddResultOptions(command, arguments);
 }
 
 SweepRequest MakeRequest(const SweepArguments& arguments,
@@ -205,7 +221,7 @@ SweepRequest MakeRequest(const SweepArguments& arguments,
         where);
   }
   if (!arguments.mechanisms.empty()) {
-    TakeMechanisms(arguments.mechanisms, request);
+    KeepMechanisms(arguments.mechanisms, request);
   }
   for (const Axis& axis : AllAxes()) {
     const auto text = arguments.axes.find(axis.name);
@@ -216,41 +232,19 @@ SweepRequest MakeRequest(const SweepArguments& arguments,
       alternative.axes.erase(axis.name);
     }
   }
-  TakeLengthsOfCase(request);
-  TakeOptions(arguments.options, request);
-  if (!arguments.repetitions.empty()) {
-    request.repetitions = static_cast<int>(ParseInteger(
-        arguments.repetitions, 1, kMostRepetitions, "--repetitions"));
-  }
-  if (!arguments.trials.empty()) {
-    request.trials = static_cast<int>(
-        ParseInteger(arguments.trials, 1, kMostTrials, "--trials"));
-  }
-  if (!arguments.processes.empty()) {
-    request.processes = static_cast<int>(
-        ParseInteger(arguments.processes, 1, kMostProcesses, "--processes"));
-  }
-  if (const auto builds = NumBuilds(arguments.builds)) {
-    if (arguments.processes.empty()) request.processes = *builds;
-    if (request.processes % *builds != 0) {
-      throw UserError("--processes",
-                      fmt::format("is {}, and not a multiple of --builds {}",
-                                  request.processes, *builds));
-    }
-  }
-  if (!arguments.seed.empty()) {
-    request.seed = ParseSeed(arguments.seed);
+  AddLengthsOfCase(request);
+  ReplaceOptions(arguments.options, request);
+  request.repetitions = arguments.repetitions.value_or(request.repetitions);
+  request.trials = arguments.trials.value_or(request.trials);
+  request.seed = arguments.seed.value_or(request.seed);
+  request.processes = arguments.processes.value_or(
+      arguments.builds.value_or(request.processes));
+  if (request.processes % arguments.builds.value_or(1) != 0) {
+    throw UserError("--processes",
+                    fmt::format("is {}, and not a multiple of --builds {}",
+                                request.processes, *arguments.builds));
   }
   return request;
-}
-
-std::optional<int> NumBuilds(const std::string& text) {
-  if (text.empty()) return {};
-  return static_cast<int>(ParseInteger(text, 2, kMostProcesses, "--builds"));
-}
-
-std::int64_t CellLimitSeconds(const SweepArguments& arguments) {
-  return ParseSeconds(arguments.cell_limit, kDefaultCellLimit, "--cell-limit");
 }
 
 CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
@@ -258,16 +252,13 @@ CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
   options.output = arguments.output;
   options.force = arguments.force;
   options.resume = arguments.resume;
-  if (!arguments.shard.empty()) options.shard = ParseShard(arguments.shard);
-  if (const auto builds = NumBuilds(arguments.builds)) {
-    if (!arguments.dry_run) {
-      options.measurer.builds = Relinks(*builds, "--builds");
-    }
+  options.shard = arguments.shard;
+  if (arguments.builds && !arguments.dry_run) {
+    options.measurer.builds = Relinks(*arguments.builds, "--builds");
   }
   options.measurer.peer = arguments.peer;
-  options.measurer.peer_limit_s =
-      ParseSeconds(arguments.peer_limit, kPeerLimit, "--peer-limit");
-  options.measurer.cell_limit_s = CellLimitSeconds(arguments);
+  options.measurer.peer_limit_s = arguments.peer_limit_s;
+  options.measurer.cell_limit_s = arguments.cell_limit_s;
   if (!arguments.limits.empty()) {
     options.measurer.limits =
         ReadResult(arguments.limits).result.context.limits;

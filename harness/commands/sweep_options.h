@@ -1,36 +1,36 @@
-// The options of `run-sweep`: how --help shows them, how they are kept as
-// typed, and how they are read.
+// The options of `run-sweep`: how --help shows them, and what they ask for.
 #ifndef ATTNBENCH_HARNESS_COMMANDS_SWEEP_OPTIONS_H_
 #define ATTNBENCH_HARNESS_COMMANDS_SWEEP_OPTIONS_H_
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/campaign/campaign.h"
+#include "harness/campaign/measurer.h"
 #include "harness/sweep/axes.h"
+#include "harness/sweep/shard.h"
 #include "harness/sweep/sweep.h"
 
 namespace attnbench {
 
-// The options as they were typed; empty where one was not given. Numbers stay
-// text so that every wrong value is refused in the same words.
+inline constexpr std::int64_t kMostSeconds = 86'400;  // of a limit
+
+// The options; texts are as they were typed, and empty where one was not given.
 struct SweepArguments {
   std::string experiment;
   std::string mechanisms;
   std::map<std::string, std::string> axes;  // axis name -> text
   std::vector<std::string> options;         // key=v1,v2
-  std::string repetitions;
-  std::string trials;
-  std::string seed;
+  std::optional<int> repetitions, trials, processes, builds;
+  std::optional<std::uint64_t> seed;
   std::string peer;
-  std::string peer_limit;
-  std::string processes;
-  std::string builds;
-  std::string cell_limit;
-  std::string shard;
+  std::int64_t peer_limit_s = 120;
+  std::int64_t cell_limit_s = kDefaultCellLimit;
+  std::optional<Shard> shard;
   std::string output;
   // These are for `attnbench claims`, and no help shows them: what its ledger
   // has in the place of a profile, a result whose limits of the machine hold,
@@ -62,13 +62,6 @@ void AddSweepOptions(CLI::App& command, SweepArguments& arguments);
 // replace parts of it. Throws UserError naming option or file.
 SweepRequest MakeRequest(const SweepArguments& arguments,
                          std::vector<PeerVariant> peer_variants);
-
-// The number of relinks that --builds asks for; none where it is not given. One
-// build is no sample of builds.
-std::optional<int> NumBuilds(const std::string& text);
-
-// The value of --cell-limit, in seconds. Throws UserError naming it.
-std::int64_t CellLimitSeconds(const SweepArguments& arguments);
 
 // The way in which it is measured. Throws UserError naming the option.
 CampaignOptions MakeCampaignOptions(const SweepArguments& arguments);

@@ -103,7 +103,7 @@ std::optional<std::vector<ResultCell>> Measure(const Sweep& probes,
     if (!point) return std::nullopt;
     probed.insert(probed.end(), point->cells.begin(), point->cells.end());
     tell(1);
-    if (is_told) progress.Tell(i + 1, probes.points.size());
+    if (is_told) progress.ShowCount(i + 1, probes.points.size());
   }
   measurer.Finish();
   return probed;

@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "harness/base/error.h"
-#include "harness/base/parse_text.h"
+#include "harness/commands/options.h"
 #include "harness/system/result_file.h"
 #include "harness/training/trained_decoder.h"
 
 namespace attnbench {
 namespace {
 
-constexpr char kSequences[] = "--sequences";
 constexpr Index kMostSequences = 1'000'000;
 
 // Reads it, and checks that a decoder takes it before anything else is done.
@@ -36,12 +35,9 @@ CLI::Option* AddModel(CLI::App& command, const std::string& help,
                           "e.g. --model stretch.json.checkpoints/"
                           "noise1-seed1.json")
           ->type_name("FILE");
-  command
-      .add_option(kSequences, arguments.sequences,
-                  "with --model: how many of its held-out sequences, from the "
-                  "first on, e.g. --sequences 100 (default: as many as its "
-                  "experiment has)")
-      ->type_name("N")
+  AddNumber(command, "--sequences", arguments.sequences, 1, kMostSequences,
+            "with --model: how many of its held-out sequences, from the first "
+            "on, e.g. --sequences 100 (default: as many as its experiment has)")
       ->needs(model);
   return model;
 }
@@ -50,10 +46,8 @@ TrainedModel::TrainedModel(const ModelArguments& arguments,
                            const std::string& output)
     : path_(arguments.path),
       checkpoint_(ReadModel(path_)),
-      num_sequences_(arguments.sequences.empty()
-                         ? std::min(settings().held_out, kMostSequences)
-                         : ParseInteger(arguments.sequences, 1, kMostSequences,
-                                        kSequences)) {
+      num_sequences_(arguments.sequences.value_or(
+          std::min(settings().held_out, kMostSequences))) {
   RefuseToReplace({path_}, output);
 }
 

@@ -4,16 +4,16 @@
 #define ATTNBENCH_HARNESS_COMMANDS_TRAINED_MODEL_H_
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "harness/training/checkpoint.h"
 
 namespace attnbench {
 
-// The options as they were typed; empty where one was not given.
 struct ModelArguments {
   std::string path;
-  std::string sequences;
+  std::optional<Index> sequences;
 
   bool is_given() const { return !path.empty(); }
 };

@@ -36,17 +36,16 @@ namespace {
 constexpr std::int64_t kQuickTrials = 30'000;
 constexpr std::int64_t kFullTrials = 300'000;
 constexpr std::int64_t kLeastTrials = 100;
-constexpr std::int64_t kMostThreads = 1024;
+constexpr int kMostThreads = 1024;
 constexpr std::size_t kMostFailuresShown = 10;
 
-// The options as they were typed; empty where one was not given.
 struct VerifyArguments {
   std::string mechanisms;
   std::vector<std::string> options;  // key=v1,v2
-  std::string trials;
-  std::string seed;
-  std::string level;
-  std::string threads;
+  std::optional<std::int64_t> trials;
+  std::uint64_t seed = 1;
+  double level = VerifyOptions().level;
+  std::optional<int> threads;
   std::string output;
   bool quick = false;
   bool json = false;
@@ -57,29 +56,28 @@ void AddOptions(CLI::App& command, VerifyArguments& arguments) {
   command.add_flag("--quick", arguments.quick,
                    "fewer and smaller cases; well under a minute, e.g. verify "
                    "--quick");
-  const auto add = [&](const char* names, std::string& value, const char* type,
-                       const std::string& help) {
-    command.add_option(names, value, help)->type_name(type);
-  };
-  add("--mechanism", arguments.mechanisms, "LIST",
-      "mechanisms to verify, e.g. --mechanism mocha,matcha (default: all)");
+  command
+      .add_option("--mechanism", arguments.mechanisms,
+                  "mechanisms to verify, e.g. --mechanism mocha,matcha "
+                  "(default: all)")
+      ->type_name("LIST");
   AddMechanismOptions(command,
                       "values of an option of a mechanism (see list), each in "
                       "every case, e.g. --option keys=precomputed,on_demand; "
                       "can be repeated",
                       "KEY=LIST", arguments.options);
-  add("--trials", arguments.trials, "N",
-      fmt::format("trials of each case that samples, e.g. --trials 1000000 "
-                  "(default {}, with --quick {})",
-                  kFullTrials, kQuickTrials));
-  add("--seed", arguments.seed, "N",
-      "of inputs and trials, e.g. --seed 7 (default 1)");
-  add("--level", arguments.level, "P",
-      "the probability that anything right is called wrong, over all "
-      "comparisons together, e.g. --level 1e-9 (default 1e-6)");
-  add("-j,--threads", arguments.threads, "N",
-      "cases at a time, e.g. -j 2 (default: one a core); results do not "
-      "depend on it");
+  AddNumber(command, "--trials", arguments.trials, kLeastTrials,
+            std::numeric_limits<std::uint32_t>::max(),
+            fmt::format("trials of each case that samples, e.g. --trials "
+                        "1000000 (default {}, with --quick {})",
+                        kFullTrials, kQuickTrials));
+  AddSeed(command, "of inputs and trials, e.g. --seed 7", arguments.seed);
+  AddShare(command, "--level", arguments.level, "P", "1e-6",
+           "the probability that anything right is called wrong, over all "
+           "comparisons together, e.g. --level 1e-9 (default 1e-6)");
+  AddNumber(command, "-j,--threads", arguments.threads, 1, kMostThreads,
+            "cases at a time, e.g. -j 2 (default: one a core); results do not "
+            "depend on it");
   AddOutput(command, "the JSON document", "verify.json", arguments.output,
             arguments.force);
   command.add_flag("--json", arguments.json,
@@ -87,24 +85,13 @@ void AddOptions(CLI::App& command, VerifyArguments& arguments) {
                    "verify --quick --json");
 }
 
-VerifyOptions ParseOptions(const VerifyArguments& arguments) {
-  const auto number = [](const std::string& text, std::int64_t least,
-                         std::int64_t greatest, std::int64_t otherwise,
-                         const char* where) {
-    return text.empty() ? otherwise
-                        : ParseInteger(text, least, greatest, where);
-  };
-  VerifyOptions options;
-  options.trials = number(
-      arguments.trials, kLeastTrials, std::numeric_limits<std::uint32_t>::max(),
-      arguments.quick ? kQuickTrials : kFullTrials, "--trials");
-  options.seed = ParseSeed(arguments.seed);
-  if (!arguments.level.empty())
-    options.level = ParseShare(arguments.level, "--level", "1e-6");
-  const std::int64_t cores = std::min<std::int64_t>(kMostThreads, Cores());
-  options.threads = static_cast<int>(
-      number(arguments.threads, 1, kMostThreads, cores, "--threads"));
-  return options;
+VerifyOptions OptionsOf(const VerifyArguments& arguments) {
+  return {
+      .trials = arguments.trials.value_or(arguments.quick ? kQuickTrials
+                                                          : kFullTrials),
+      .seed = arguments.seed,
+      .level = arguments.level,
+      .threads = arguments.threads.value_or(std::min(kMostThreads, Cores()))};
 }
 
 std::vector<std::string> ParseMechanisms(const std::string& list) {
@@ -253,7 +240,7 @@ int VerifyExitCode(const std::vector<CaseReport>& reports) {
 }
 
 int Verify(const VerifyArguments& arguments, const std::string& command_line) {
-  const VerifyOptions options = ParseOptions(arguments);
+  const VerifyOptions options = OptionsOf(arguments);
   const std::vector<std::string> mechanisms =
       ParseMechanisms(arguments.mechanisms);
   std::optional<ResultFile> file;
@@ -271,9 +258,10 @@ int Verify(const VerifyArguments& arguments, const std::string& command_line) {
   }
   CountProgress progress("verify", "cases", /*tells_time=*/true, stderr,
                          isatty(STDERR_FILENO) == 1);
-  std::vector<CaseReport> reports = RunVerifyCases(
-      cases, options,
-      [&](std::size_t finished) { progress.Tell(finished, cases.size()); });
+  std::vector<CaseReport> reports =
+      RunVerifyCases(cases, options, [&](std::size_t finished) {
+        progress.ShowCount(finished, cases.size());
+      });
   JudgeAll(options.level, reports);
   if (file.has_value() || arguments.json) {
     const Json document = ToJson(MakeVerifyResult(reports, run));

@@ -33,7 +33,7 @@ Array<Real> DrawnParameters<Real>::Make(std::string_view name, Index rows,
   const Index count = Times(rows, cols);
   CheckFits(Times(count, sizeof(Real)));
   const double scale = std::sqrt(3.0 / static_cast<double>(cols));
-  Array<Real> array;
+  Array<Real> array(gaps_);
   Fill(seed_, NamedPurpose(name), 0, count, array);
   for (Real& value : array) {
     value = static_cast<float>(scale * static_cast<double>(value));

@@ -41,8 +41,9 @@ template <class Real>
 class DrawnParameters final : public ParameterSource<Real> {
  public:
   explicit DrawnParameters(std::uint64_t seed,
-                           ParameterChange<Real> change = nullptr)
-      : seed_(seed), change_(std::move(change)) {}
+                           ParameterChange<Real> change = nullptr,
+                           ArrayGaps* gaps = nullptr)
+      : seed_(seed), change_(std::move(change)), gaps_(gaps) {}
 
   // Throws std::bad_alloc for more than the machine has left.
   MatrixView<const Real> Matrix(std::string_view name, Index rows,
@@ -53,6 +54,7 @@ class DrawnParameters final : public ParameterSource<Real> {
 
   const std::uint64_t seed_;
   const ParameterChange<Real> change_;
+  ArrayGaps* const gaps_;
   mutable std::mutex mutex_;
   mutable std::map<std::tuple<std::string, Index, Index>, Array<Real>> arrays_;
 };

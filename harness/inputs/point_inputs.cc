@@ -14,17 +14,6 @@
 namespace attnbench {
 namespace {
 
-// The array of that key; it is made if it is not there yet.
-template <class Map, class Make>
-typename Map::mapped_type& FindOrMake(Map& map, typename Map::key_type key,
-                                      const Make& make) {
-  const auto found = map.find(key);
-  if (found != map.end()) return found->second;
-  typename Map::mapped_type made;
-  make(made);
-  return map.emplace(std::move(key), std::move(made)).first->second;
-}
-
 template <class Real>
 void Allocate(Index rows, Index cols, Array<Real>& array) {
   CheckFits(Times(Times(rows, cols), sizeof(Real)));
@@ -86,8 +75,9 @@ std::vector<NamedArray<Real>> OutputsOf(const TrainingSequence<Real>& one) {
 }
 
 template <class Real>
-PointInputs<Real>::PointInputs(std::unique_ptr<Workload<Real>> workload)
-    : workload_(std::move(workload)) {
+PointInputs<Real>::PointInputs(std::unique_ptr<Workload<Real>> workload,
+                               ArrayGaps* gaps)
+    : workload_(std::move(workload)), gaps_(gaps) {
   const std::vector<Sequence<Real>> batch =
       workload_->Draw(0, EnergyKind::kDot);
   T_ = batch[0].memory.rows;
@@ -198,6 +188,17 @@ Index PointInputs<Real>::LengthOf(char letter, const Config& config) const {
          : letter == 'U' ? U_
          : letter == 'd' ? d_
                          : config.Option<Index>("num_contexts");
+}
+
+template <class Real>
+template <class Make>
+Array<Real>& PointInputs<Real>::FindOrMake(Arrays& arrays, Key key,
+                                           const Make& make) {
+  const auto found = arrays.find(key);
+  if (found != arrays.end()) return found->second;
+  Array<Real> made(gaps_);
+  make(made);
+  return arrays.emplace(std::move(key), std::move(made)).first->second;
 }
 
 template <class Real>

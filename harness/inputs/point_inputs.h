@@ -63,7 +63,9 @@ std::vector<NamedArray<Real>> OutputsOf(const TrainingSequence<Real>& one);
 template <class Real>
 class PointInputs {
  public:
-  explicit PointInputs(std::unique_ptr<Workload<Real>> workload);
+  // `gaps` outlives it.
+  explicit PointInputs(std::unique_ptr<Workload<Real>> workload,
+                       ArrayGaps* gaps = nullptr);
 
   Workload<Real>& workload() { return *workload_; }
 
@@ -88,7 +90,8 @@ class PointInputs {
                                const TrainingRequest& request);
 
  private:
-  using Arrays = std::map<std::tuple<std::string, Index, Index>, Array<Real>>;
+  using Key = std::tuple<std::string, Index, Index>;
+  using Arrays = std::map<Key, Array<Real>>;
 
   // `scored` is sequence b with the further inputs of all mechanisms: which
   // mechanism asks first for a score changes nothing in it.
@@ -110,7 +113,12 @@ class PointInputs {
   MatrixView<Real> Output(const std::string& name, Index b, Index rows,
                           Index cols);
 
+  // The array of that key; make(array) makes it if it is not there yet.
+  template <class Make>
+  Array<Real>& FindOrMake(Arrays& arrays, Key key, const Make& make);
+
   std::unique_ptr<Workload<Real>> workload_;
+  ArrayGaps* const gaps_;
   Index T_ = 0, U_ = 0, d_ = 0, B_ = 0;
   bool gives_scores_ = false;
   Arrays scores_;  // the key is name, draw and sequence, energy function or K

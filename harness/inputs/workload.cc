@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "harness/base/arrays.h"
 #include "harness/base/error.h"
@@ -95,9 +96,46 @@ void FillWaitK(Index lag, Index outputs, Index entries, Array<Real>& p_choose) {
   }
 }
 
+template <class Real>
+void FillInput(const InputSpec& input, std::uint64_t seed, std::uint32_t stream,
+               Index count, Array<Real>& array) {
+  Fill(seed, PurposeOf(input.name), stream, count, array);
+  if (input.domain != Domain::kProbability) return;
+  for (Real& value : array) value = (value + 1) / 2;
+}
+
+// Reads the case of a workload file:CASE, which must fit the point.
+CaseFile ReadCaseOfPoint(const std::string& path, const WorkloadSpec& spec) {
+  CaseFile file = ReadCaseFile(path);
+  if (file.Scores().empty() &&
+      !(file.Find("states") != nullptr && file.Find("memory") != nullptr)) {
+    throw UserError(path + ": inputs",
+                    "a sweep wants states and memory, or scores");
+  }
+  if (spec.batch != 1) {
+    throw WorkloadUnsupported(
+        fmt::format("{} has one sequence, the batch is {}", path, spec.batch));
+  }
+  for (const auto& [letter, wanted] : {std::pair('T', spec.memory_length),
+                                       {'U', spec.output_length},
+                                       {'d', spec.dim}}) {
+    const Index length = file.Length(letter);
+    if (length == 0 || length == wanted) continue;
+    throw WorkloadUnsupported(fmt::format("{} has {} = {}, the point has {}",
+                                          path, letter, length, wanted));
+  }
+  return file;
+}
+
 // One sequence of one draw.
 template <class Real>
 struct SequenceArrays {
+  explicit SequenceArrays(ArrayGaps* gaps) : memory(gaps), states(gaps) {}
+
+  Array<Real>& Declared(const std::string& name) {
+    return declared.try_emplace(name, memory.get_allocator()).first->second;
+  }
+
   Array<Real> memory;
   Array<Real> states;
   std::map<std::string, Array<Real>> declared;  // scores and further inputs
@@ -109,8 +147,13 @@ template <class Real>
 class DrawnWorkload final : public Workload<Real> {
  public:
   DrawnWorkload(const WorkloadSpec& spec, const WorkloadName& name)
-      : spec_(spec), name_(name), parameters_(spec.seed) {
-    if (name_.kind == WorkloadKind::kFile) ReadFile();
+      : spec_(spec),
+        name_(name),
+        parameters_(spec.seed, nullptr, spec.gaps),
+        contexts_(spec.gaps) {
+    if (name_.kind == WorkloadKind::kFile) {
+      file_ = ReadCaseOfPoint(name_.path, spec_);
+    }
     gives_scores_ = name_.kind == WorkloadKind::kWaitK ||
                     (file_.has_value() && !file_->Scores().empty());
     const Index draw_elements = Times(spec_.batch, SequenceElements());
@@ -186,33 +229,9 @@ class DrawnWorkload final : public Workload<Real> {
     return drawn;
   }
 
-  void ReadFile() {
-    file_ = ReadCaseFile(name_.path);
-    if (file_->Scores().empty() && !(file_->Find("states") != nullptr &&
-                                     file_->Find("memory") != nullptr)) {
-      throw UserError(name_.path + ": inputs",
-                      "a sweep wants states and memory, or scores");
-    }
-    if (spec_.batch != 1) {
-      throw WorkloadUnsupported(fmt::format(
-          "{} has one sequence, the batch is {}", name_.path, spec_.batch));
-    }
-    CheckLength('T', spec_.memory_length);
-    CheckLength('U', spec_.output_length);
-    CheckLength('d', spec_.dim);
-  }
-
-  void CheckLength(char letter, Index wanted) const {
-    const Index length = file_->Length(letter);
-    if (length != 0 && length != wanted) {
-      throw WorkloadUnsupported(fmt::format("{} has {} = {}, the point has {}",
-                                            name_.path, letter, length,
-                                            wanted));
-    }
-  }
-
   std::vector<SequenceArrays<Real>> MakeDraw(int draw) const {
-    std::vector<SequenceArrays<Real>> arrays(Size(spec_.batch));
+    std::vector<SequenceArrays<Real>> arrays(Size(spec_.batch),
+                                             SequenceArrays<Real>(spec_.gaps));
     for (Index b = 0; b < spec_.batch; ++b) {
       SequenceArrays<Real>& of_sequence = arrays[Size(b)];
       const std::uint32_t stream = Stream(draw, b);
@@ -240,21 +259,14 @@ class DrawnWorkload final : public Workload<Real> {
     for (const InputSpec& input : FurtherInputs()) {
       const Index rows = LengthOf(input.shape[0]);
       const Index cols = LengthOf(input.shape[1]);
-      Array<Real>& array = arrays.declared[input.name];
+      Array<Real>& array = arrays.Declared(input.name);
       if (file_.has_value() && file_->Find(input.name) != nullptr) {
         Copy(file_->View(input.name), array);
       } else {
-        FillInput(input, PurposeOf(input.name), stream, rows * cols, array);
+        FillInput(input, spec_.seed, stream, rows * cols, array);
       }
       arrays.further.Set(input.name, {array.data(), rows, cols});
     }
-  }
-
-  void FillInput(const InputSpec& input, std::uint32_t purpose,
-                 std::uint32_t stream, Index count, Array<Real>& array) const {
-    Fill(spec_.seed, purpose, stream, count, array);
-    if (input.domain != Domain::kProbability) return;
-    for (Real& value : array) value = (value + 1) / 2;
   }
 
   void MakeStates(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
@@ -277,16 +289,16 @@ class DrawnWorkload final : public Workload<Real> {
     const Index T = spec_.memory_length;
     const Index U = spec_.output_length;
     if (!file_.has_value()) {
-      Array<Real>& p = arrays.declared[kProbabilitiesInput.name];
+      Array<Real>& p = arrays.Declared(kProbabilitiesInput.name);
       FillWaitK(name_.lag, U, T, p);
       arrays.scores.Set(kProbabilitiesInput.name, {p.data(), U, T});
-      Array<Real>& chunk = arrays.declared[kChunkEnergiesInput.name];
+      Array<Real>& chunk = arrays.Declared(kChunkEnergiesInput.name);
       Fill(spec_.seed, kChunkEnergiesPurpose, stream, U * T, chunk);
       arrays.scores.Set(kChunkEnergiesInput.name, {chunk.data(), U, T});
       return;
     }
     for (const auto& [name, from] : file_->Scores()) {
-      Array<Real>& to = arrays.declared[name];
+      Array<Real>& to = arrays.Declared(name);
       Copy(from, to);
       arrays.scores.Set(name, {to.data(), from.rows, from.cols});
     }

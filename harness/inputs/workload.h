@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/arrays.h"
 #include "harness/inputs/declared_inputs.h"
 #include "harness/sweep/workload_name.h"
 #include "mechanisms/decode.h"
@@ -28,7 +29,7 @@ class WorkloadUnsupported : public std::runtime_error {
 inline constexpr Index kMostDrawBytes = Index{256} << 20;
 inline constexpr Index kMostDraws = 16;
 
-// Everything that the numbers depend on.
+// Everything that the numbers depend on, and how they lie in memory.
 struct WorkloadSpec {
   std::string workload = "uniform";
   Index memory_length = 0;  // T
@@ -37,6 +38,7 @@ struct WorkloadSpec {
   Index batch = 1;          // B
   std::uint64_t seed = 1;
   Index most_draws = kMostDraws;
+  ArrayGaps* gaps = nullptr;  // outlives the workload
 };
 
 // All draws of a point in one precision. This class is not thread-safe.

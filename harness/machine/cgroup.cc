@@ -41,38 +41,38 @@ Index StatOf(const std::string& folder, const std::string& key) {
 }
 
 template <class Number>
-void TakeLess(Number number, std::optional<Number>& least) {
+void LowerLimit(Number number, std::optional<Number>& least) {
   least = std::min(number, least.value_or(number));
 }
 
-void TakeMemory(const std::string& folder, const Names& names,
-                CgroupLimits& limits) {
+void LowerMemory(const std::string& folder, const Names& names,
+                 CgroupLimits& limits) {
   const auto limit = NumberIn(folder + "/" + names.memory_limit);
   if (!limit) return;
-  TakeLess(*limit, limits.memory_bytes);
+  LowerLimit(*limit, limits.memory_bytes);
   const Index used = NumberIn(folder + "/" + names.memory_used).value_or(0) -
                      StatOf(folder, names.memory_droppable);
-  TakeLess(std::clamp<Index>(*limit - used, 0, *limit),
-           limits.memory_left_bytes);
+  LowerLimit(std::clamp<Index>(*limit - used, 0, *limit),
+             limits.memory_left_bytes);
 }
 
-void TakeCpus(std::optional<Index> quota_us, std::optional<Index> period_us,
-              CgroupLimits& limits) {
+void LowerCpus(std::optional<Index> quota_us, std::optional<Index> period_us,
+               CgroupLimits& limits) {
   if (!quota_us || !period_us || *period_us == 0) return;
-  TakeLess(static_cast<double>(*quota_us) / static_cast<double>(*period_us),
-           limits.cpus);
+  LowerLimit(static_cast<double>(*quota_us) / static_cast<double>(*period_us),
+             limits.cpus);
 }
 
-void TakeCpusOfVersion1(const std::string& folder, CgroupLimits& limits) {
-  TakeCpus(NumberIn(folder + "/cpu.cfs_quota_us"),
-           NumberIn(folder + "/cpu.cfs_period_us"), limits);
+void LowerCpusOfVersion1(const std::string& folder, CgroupLimits& limits) {
+  LowerCpus(NumberIn(folder + "/cpu.cfs_quota_us"),
+            NumberIn(folder + "/cpu.cfs_period_us"), limits);
 }
 
 // The file says "200000 100000", or "max 100000".
-void TakeCpusOfVersion2(const std::string& folder, CgroupLimits& limits) {
+void LowerCpusOfVersion2(const std::string& folder, CgroupLimits& limits) {
   std::ifstream file(folder + "/cpu.max");
   Index quota_us = 0, period_us = 0;
-  if (file >> quota_us >> period_us) TakeCpus(quota_us, period_us, limits);
+  if (file >> quota_us >> period_us) LowerCpus(quota_us, period_us, limits);
 }
 
 // The folders of the group and of all above it. Inside a container the group's
@@ -112,14 +112,15 @@ CgroupLimits ReadCgroupLimits(const std::string& membership,
     const std::string group = line.substr(second + 1);
     if (controllers.empty()) {
       for (const std::string& folder : Folders(mount, group)) {
-        TakeMemory(folder, kVersion2, limits);
-        TakeCpusOfVersion2(folder, limits);
+        LowerMemory(folder, kVersion2, limits);
+        LowerCpusOfVersion2(folder, limits);
       }
     }
     for (const std::string& folder :
          Folders(mount + "/" + controllers, group)) {
-      if (HasItem(controllers, "memory")) TakeMemory(folder, kVersion1, limits);
-      if (HasItem(controllers, "cpu")) TakeCpusOfVersion1(folder, limits);
+      if (HasItem(controllers, "memory"))
+        LowerMemory(folder, kVersion1, limits);
+      if (HasItem(controllers, "cpu")) LowerCpusOfVersion1(folder, limits);
     }
   }
   return limits;

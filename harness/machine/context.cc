@@ -2,9 +2,10 @@
 
 namespace attnbench {
 
-Run RunOf(const Context& context, std::optional<std::int64_t> cell_limit_s,
-          std::optional<std::int64_t> peer_limit_s) {
-  Run run;
+MeasuringRun RunOf(const Context& context,
+                   std::optional<std::int64_t> cell_limit_s,
+                   std::optional<std::int64_t> peer_limit_s) {
+  MeasuringRun run;
   run.date = context.date;
   run.command = context.command;
   run.cell_limit_s = cell_limit_s;

@@ -191,7 +191,7 @@ struct Calibration {
 };
 
 // A run of the program that measured points of a result (validity.h).
-struct Run {
+struct MeasuringRun {
   std::string date;
   std::string command;
   // The values of --cell-limit and --peer-limit; nothing if unknown, or without
@@ -233,7 +233,7 @@ struct SweepContext : Context {
   std::optional<std::string> shard;  // "0/4"
   std::vector<MachineLimits> limits;
   std::vector<Calibration> calibration;
-  std::vector<Run> runs;  // empty in results from before this field
+  std::vector<MeasuringRun> runs;  // empty in results from before this field
 
   static void Fields(auto& self, auto& visit) {
     Context::Fields(self, visit);
@@ -251,8 +251,9 @@ struct SweepContext : Context {
 
 // The entry of `context.runs` of a run that has measured nothing yet, judged by
 // what is known then. Without a peer there is no `peer_limit_s`.
-Run RunOf(const Context& context, std::optional<std::int64_t> cell_limit_s,
-          std::optional<std::int64_t> peer_limit_s);
+MeasuringRun RunOf(const Context& context,
+                   std::optional<std::int64_t> cell_limit_s,
+                   std::optional<std::int64_t> peer_limit_s);
 
 }  // namespace attnbench
 

@@ -43,7 +43,7 @@ void CompareValues(const std::string& field, const Json& a, const Json& b,
 // The setups of a context's runs, each once.
 std::vector<Json> DistinctSetups(const SweepContext& context) {
   std::vector<Json> all;
-  for (const Run& run : context.runs) {
+  for (const MeasuringRun& run : context.runs) {
     Json setup = SetupOf(context, run);
     if (std::find(all.begin(), all.end(), setup) == all.end()) {
       all.push_back(std::move(setup));
@@ -66,7 +66,7 @@ Json OneOrAll(const std::vector<Json>& values) {
 
 }  // namespace
 
-Json SetupOf(const Setup& context, const Run& run) {
+Json SetupOf(const Setup& context, const MeasuringRun& run) {
   Json setup = ToJson(context);
   if (!run.differs) return setup;
   for (const auto& [name, value] : *run.differs) setup[name] = value;

@@ -15,7 +15,7 @@ namespace attnbench {
 
 // The setup of one run of a context, as JSON: the context's, with what
 // `differs` for the run.
-Json SetupOf(const Setup& context, const Run& run);
+Json SetupOf(const Setup& context, const MeasuringRun& run);
 
 // The `differs` of a run with the setup `run` (from SetupOf).
 std::map<std::string, Json> DifferingMembers(const Setup& context,

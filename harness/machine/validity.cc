@@ -156,24 +156,25 @@ void JudgeProbes(const std::vector<Calibration>& calibration, Texts& warnings) {
   }
 }
 
-std::optional<double> WorstOf(const std::vector<Run>& runs,
-                              std::optional<double> Run::*load) {
+std::optional<double> WorstOf(const std::vector<MeasuringRun>& runs,
+                              std::optional<double> MeasuringRun::*load) {
   std::optional<double> worst;
-  for (const Run& run : runs) worst = std::max(worst, run.*load);
+  for (const MeasuringRun& run : runs) worst = std::max(worst, run.*load);
   return worst;
 }
 
 // The texts of all runs, each once.
-Texts TextsOf(const std::vector<Run>& runs, Texts Run::*list) {
+Texts TextsOf(const std::vector<MeasuringRun>& runs,
+              Texts MeasuringRun::*list) {
   std::map<std::string, std::size_t> number;  // the number of runs that say it
-  for (const Run& run : runs) {
+  for (const MeasuringRun& run : runs) {
     const Texts& own = run.*list;
     for (const auto& text : std::set<std::string>(own.begin(), own.end())) {
       ++number[text];
     }
   }
   Texts texts;
-  for (const Run& run : runs) {
+  for (const MeasuringRun& run : runs) {
     const std::string name = run.file.value_or("run of " + run.date);
     for (const std::string& own : run.*list) {
       std::string text = number[own] == runs.size() ? own : name + ": " + own;
@@ -219,14 +220,14 @@ void SetValidity(const Circumstances& circumstances,
 void SetValidityOfRuns(const std::string& missing,
                        const std::vector<std::string>& of_cells,
                        SweepContext& context) {
-  Texts reasons = TextsOf(context.runs, &Run::invalid_reasons);
-  Texts warnings = TextsOf(context.runs, &Run::warnings);
+  Texts reasons = TextsOf(context.runs, &MeasuringRun::invalid_reasons);
+  Texts warnings = TextsOf(context.runs, &MeasuringRun::warnings);
   JudgeDrift(context.calibration, reasons, warnings);
   JudgeProbes(context.calibration, warnings);
   warnings.insert(warnings.end(), of_cells.begin(), of_cells.end());
   if (!missing.empty()) reasons.push_back(missing);
-  context.load = WorstOf(context.runs, &Run::load);
-  context.load_end = WorstOf(context.runs, &Run::load_end);
+  context.load = WorstOf(context.runs, &MeasuringRun::load);
+  context.load_end = WorstOf(context.runs, &MeasuringRun::load_end);
   Set(std::move(reasons), std::move(warnings), context);
 }
 

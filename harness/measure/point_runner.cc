@@ -158,7 +158,7 @@ class CellRunOf final : public CellLife {
                    trial_->num_draws());
   }
 
-  double Sample(const Trial& trial, int round, Index trials) const {
+  double Sample(Trial& trial, int round, Index trials) const {
     return trial.TimeNs(
         DrawsOfSample(all_draws_, trials, options_.first_round + round), 0,
         trials);
@@ -167,7 +167,7 @@ class CellRunOf final : public CellLife {
   // Time of a trial, roughly: doubles the number of trials until they last long
   // enough to tell, which also warms caches and threads up. The least of a few:
   // one interruption must not pass for a long trial, or samples get too short.
-  double CalibratedNs(const Trial& trial) const {
+  double CalibratedNs(Trial& trial) const {
     const double enough_ns = std::max(kLeastResolutions * ClockResolutionNs(),
                                       options_.epoch_ns / 4);
     for (Index trials = 1;; trials *= 2) {
@@ -241,7 +241,7 @@ class LazyInputs {
  public:
   explicit LazyInputs(const WorkloadSpec& spec) : spec_(spec) {}
   PointInputs<Real>& Get() {
-    if (!inputs_) inputs_.emplace(MakeWorkload<Real>(spec_));
+    if (!inputs_) inputs_.emplace(MakeWorkload<Real>(spec_), spec_.gaps);
     return *inputs_;
   }
 
@@ -274,7 +274,8 @@ WorkloadSpec SpecOf(const Point& point, const RunOptions& options) {
           .dim = number("dim"),
           .batch = number("batch"),
           .seed = options.seed,
-          .most_draws = options.most_draws};
+          .most_draws = options.most_draws,
+          .gaps = options.gaps};
 }
 
 template <class Real>
@@ -395,7 +396,9 @@ std::vector<ResultCell> RunPoint(const Point& point, const RunOptions& options,
   LazyInputs<double> doubles(spec);
   std::optional<DecoderInputs> of_decoders;
   const auto decoder_inputs = [&]() -> const DecoderInputs& {
-    if (!of_decoders) of_decoders.emplace(point.axes, options.seed);
+    if (!of_decoders) {
+      of_decoders.emplace(point.axes, options.seed, options.gaps);
+    }
     return *of_decoders;
   };
   std::vector<std::unique_ptr<CellRun>> runs;

@@ -36,6 +36,7 @@ struct RunOptions {
   double epoch_ns = 1e6;  // a sample lasts about this long, and at least
                           // 100 times the clock's resolution
   Index most_draws = kMostDraws;
+  ArrayGaps* gaps = nullptr;  // of what is drawn, and where cells write
   // The machine's, for the field `limit` of cells. They outlive the runs.
   std::span<const MachineLimits> limits = {};
   Peer* peer = nullptr;  // what runs the cells that are a peer's

@@ -79,12 +79,12 @@ class DecodeTrial final : public Trial {
 
   int num_draws() const override { return static_cast<int>(draws_.size()); }
 
-  void Run(int draw) const override {
+  void Run(int draw) override {
     DecodeBatch(mechanism_, config_, std::span(OfDraw(draw)), threads_);
   }
 
   double TimeNs(std::span<const int> draws, Index first_trial,
-                Index trials) const override {
+                Index trials) override {
     return peer_ == nullptr ? Trial::TimeNs(draws, first_trial, trials)
                             : held_->TimeNs(draws, first_trial, trials);
   }
@@ -92,7 +92,7 @@ class DecodeTrial final : public Trial {
     return peer_ == nullptr ? Trial::PageFaults() : held_->page_faults();
   }
 
-  Counts Count(int draw) const override {
+  Counts Count(int draw) override {
     Counts counts;
     double square = 0;
     const Config counted = CountedConfig(config_, peer_ != nullptr);
@@ -196,12 +196,12 @@ class TrainingTrial final : public Trial {
 
   int num_draws() const override { return static_cast<int>(draws_.size()); }
 
-  void Run(int draw) const override {
+  void Run(int draw) override {
     TrainBatch(mechanism_, config_, OfDraw(draw), threads_);
   }
 
   double TimeNs(std::span<const int> draws, Index first_trial,
-                Index trials) const override {
+                Index trials) override {
     return peer_ == nullptr ? Trial::TimeNs(draws, first_trial, trials)
                             : held_->TimeNs(draws, first_trial, trials);
   }
@@ -211,7 +211,7 @@ class TrainingTrial final : public Trial {
 
   // Attention is made in any scope, as its mass is counted. Peaks are taken
   // afterwards, when the gradients of parameters are already there.
-  Counts Count(int draw) const override {
+  Counts Count(int draw) override {
     TrainingRequest with_attention = request_;
     with_attention.want_attention = true;
     TrainingBatch<Real> counted =
@@ -284,13 +284,13 @@ class TrainingTrial final : public Trial {
   std::vector<TrainingBatch<Real>> draws_;
   // Each sequence's gradients, for all draws. They are only added to, and only
   // read to see whether they are finite.
-  mutable std::vector<ParameterGradients<Real>> parameters_;
+  std::vector<ParameterGradients<Real>> parameters_;
 };
 
 }  // namespace
 
 double Trial::TimeNs(std::span<const int> draws, Index first_trial,
-                     Index trials) const {
+                     Index trials) {
   std::size_t next = static_cast<std::size_t>(first_trial) % draws.size();
   return TimeTrialsNs(trials, [&] {
     Run(draws[next]);

@@ -44,16 +44,16 @@ class Trial {
   virtual ~Trial() = default;
   virtual int num_draws() const = 0;
   // Makes all outputs of all sequences of a draw: this is timed.
-  virtual void Run(int draw) const = 0;
+  virtual void Run(int draw) = 0;
   // The time of each of `trials` trials, the first of which has the number
   // `first_trial`; the trial's number picks one of `draws` in turn.
   virtual double TimeNs(std::span<const int> draws, Index first_trial,
-                        Index trials) const;
+                        Index trials);
   // Page faults so far of what runs trials, here or, while it times them, of
   // the peer; none if that does not tell.
   virtual std::optional<double> PageFaults() const;
   // Runs the draw on one thread, untimed, and counts.
-  virtual Counts Count(int draw) const = 0;
+  virtual Counts Count(int draw) = 0;
   // The part that is done once for a memory; null if nothing is.
   virtual std::unique_ptr<Trial> Preparation() const { return nullptr; }
 };

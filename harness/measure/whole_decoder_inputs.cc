@@ -77,16 +77,18 @@ TranslationTask CopyTask(std::span<const Symbol> source,
       .favour = std::log(static_cast<double>(vocabulary)) + kFavourBeyondAll};
 }
 
-DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed)
+DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed,
+                             ArrayGaps* gaps)
     : DecoderInputs(axes, seed,
                     {.vocabulary = axes.at("vocabulary").whole(),
                      .units = axes.at("dim").whole(),
-                     .layers = axes.at("layers").whole()}) {}
+                     .layers = axes.at("layers").whole()},
+                    gaps) {}
 
 DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed,
-                             const ModelSizes& sizes)
-    : timed_(sizes, seed, Scan::kCounting, CountingOf(axes)),
-      random_scans_(sizes, seed, Scan::kRandom),
+                             const ModelSizes& sizes, ArrayGaps* gaps)
+    : timed_(sizes, seed, Scan::kCounting, CountingOf(axes), gaps),
+      random_scans_(sizes, seed, Scan::kRandom, {}, gaps),
       beam_(axes.at("beam").whole()) {
   const Index T = axes.at("memory_length").whole();
   const Index U = axes.at("output_length").whole();

@@ -40,7 +40,8 @@ TranslationTask CopyTask(std::span<const Symbol> source,
 class DecoderInputs {
  public:
   // `axes` are those of a point in scope decoder.
-  DecoderInputs(const AxisMap& axes, std::uint64_t seed);
+  DecoderInputs(const AxisMap& axes, std::uint64_t seed,
+                ArrayGaps* gaps = nullptr);
   DecoderInputs(const DecoderInputs&) = delete;
   DecoderInputs& operator=(const DecoderInputs&) = delete;
 
@@ -52,7 +53,7 @@ class DecoderInputs {
 
  private:
   DecoderInputs(const AxisMap& axes, std::uint64_t seed,
-                const ModelSizes& sizes);
+                const ModelSizes& sizes, ArrayGaps* gaps);
 
   const DecoderModel timed_;
   const DecoderModel random_scans_;

@@ -154,12 +154,12 @@ ParameterChange<Real> ChangeFor(Scan scan, const Counting& counting,
 }  // namespace
 
 DecoderModel::DecoderModel(const ModelSizes& sizes, std::uint64_t seed,
-                           Scan scan, const Counting& counting)
+                           Scan scan, const Counting& counting, ArrayGaps* gaps)
     : sizes_(sizes),
       seed_(seed),
       scan_(scan),
-      floats_(seed, ChangeFor<float>(scan, counting, sizes.layers)),
-      doubles_(seed, ChangeFor<double>(scan, counting, sizes.layers)) {}
+      floats_(seed, ChangeFor<float>(scan, counting, sizes.layers), gaps),
+      doubles_(seed, ChangeFor<double>(scan, counting, sizes.layers), gaps) {}
 
 template <class Real>
 const DrawnParameters<Real>& DecoderModel::Parameters() const {

@@ -45,7 +45,7 @@ class DecoderModel {
  public:
   // `counting` is of scans that count.
   DecoderModel(const ModelSizes& sizes, std::uint64_t seed, Scan scan,
-               const Counting& counting = {});
+               const Counting& counting = {}, ArrayGaps* gaps = nullptr);
 
   const ModelSizes& sizes() const { return sizes_; }
   std::uint64_t seed() const { return seed_; }

@@ -12,7 +12,7 @@ namespace {
 // Runs the command in a shell with our environment, but with one thread for
 // every library that would otherwise take all cores at its start; the peer sets
 // the number of threads of a cell. Freed memory stays with the peer, as it does
-// with us (harness/commands/main.cc).
+// with us (harness/system/process_start.h).
 ChildProcess::Command ShellCommand(const std::string& command) {
   return {.arguments = {"/bin/sh", "-c", "exec " + command},
           .environment =

@@ -19,7 +19,7 @@ std::int64_t FinishedPoint::Processes(std::int64_t processes) const {
 void AddResult(const SweepResult& result, const std::string& path,
                FinishedPoints& finished) {
   std::map<std::string, FinishedPoint> points;
-  for (Run& run : RunsOf(result)) {
+  for (MeasuringRun& run : RunsOf(result)) {
     for (const std::string& point : run.points) {
       points[point].runs.insert(finished.runs.size());
     }
@@ -46,7 +46,7 @@ SweepResult AssembledResult(SweepContext context,
                             const FinishedPoints& finished,
                             const std::string& not_whole) {
   SweepResult result;
-  std::vector<Run> runs = finished.runs;
+  std::vector<MeasuringRun> runs = finished.runs;
   context.calibration.clear();
   for (const std::string& hash : context.points) {
     const auto found = finished.points.find(hash);
@@ -58,7 +58,8 @@ SweepResult AssembledResult(SweepContext context,
     for (const std::size_t run : point.runs) runs[run].points.push_back(hash);
   }
   if (!result.cells.empty()) {
-    std::erase_if(runs, [](const Run& run) { return run.points.empty(); });
+    std::erase_if(runs,
+                  [](const MeasuringRun& run) { return run.points.empty(); });
   }
   context.runs = std::move(runs);
   SetValidityOfRuns(not_whole, PageFaultWarnings(result.cells), context);

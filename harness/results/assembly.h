@@ -28,7 +28,7 @@ struct FinishedPoint {
 
 struct FinishedPoints {
   std::map<std::string, FinishedPoint> points;  // by hash
-  std::vector<Run> runs;                        // without their `points`
+  std::vector<MeasuringRun> runs;               // without their `points`
 };
 
 // Adds all points of a result, and its runs. Throws UserError naming `path` if

@@ -128,7 +128,7 @@ std::string MissingText(const std::vector<ReadSweep>& files,
 
 // Gives a run of a part the part's name, and says where its setup differs from
 // the first file's.
-void NameRun(const ReadSweep& first, const ReadSweep& part, Run& run) {
+void NameRun(const ReadSweep& first, const ReadSweep& part, MeasuringRun& run) {
   if (!run.file) run.file = part.path;
   if (&part == &first) return;
   const Setup& of_first = first.result.context;

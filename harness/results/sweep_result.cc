@@ -104,9 +104,9 @@ ReadSweep ReadResult(const Json& document, const std::string& path) {
   return read;
 }
 
-std::vector<Run> RunsOf(const SweepResult& result) {
+std::vector<MeasuringRun> RunsOf(const SweepResult& result) {
   if (!result.context.runs.empty()) return result.context.runs;
-  Run run = RunOf(result.context, std::nullopt, std::nullopt);
+  MeasuringRun run = RunOf(result.context, std::nullopt, std::nullopt);
   for (const ResultCell& cell : result.cells) {
     if (run.points.empty() || run.points.back() != cell.point) {
       run.points.push_back(cell.point);

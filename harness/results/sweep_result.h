@@ -52,7 +52,7 @@ void CheckKind(const Json& document, const std::string& kind,
 
 // The runs that measured it. Where it says nothing of runs, as results from
 // before there was that field, it is one that measured all cells.
-std::vector<Run> RunsOf(const SweepResult& result);
+std::vector<MeasuringRun> RunsOf(const SweepResult& result);
 
 // The JSON Schema (draft 7). results/schema/sweep.schema.json is its text, for
 // readers that do not have the program; a test compares the two.

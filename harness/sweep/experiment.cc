@@ -30,8 +30,8 @@ std::vector<AxisValue> ValuesOf(const Axis& axis,
   return values;
 }
 
-void TakeAxes(const AxesDocument& axes, const Place& place,
-              std::map<std::string, std::vector<AxisValue>>& taken) {
+void ApplyAxes(const AxesDocument& axes, const Place& place,
+               std::map<std::string, std::vector<AxisValue>>& taken) {
   for (const auto& [name, said] : axes.of) {
     if (said.values.empty()) continue;
     const Place at(place, name);
@@ -51,13 +51,13 @@ Alternative AlternativeOf(const AlternativeDocument& alternative,
   Alternative taken = {.mechanism = alternative.mechanism,
                        .axes = {},
                        .options = OptionsOf(alternative.options)};
-  TakeAxes(alternative, place, taken.axes);
+  ApplyAxes(alternative, place, taken.axes);
   return taken;
 }
 
 Exclusion ExclusionOf(const ExclusionDocument& said, const Place& place) {
   Exclusion exclusion = {.mechanisms = said.mechanisms.values};
-  TakeAxes(said, place, exclusion.axes);
+  ApplyAxes(said, place, exclusion.axes);
   if (exclusion.mechanisms.empty() && exclusion.axes.empty()) {
     FailAt(place, "says nothing, which holds for every cell");
   }
@@ -66,12 +66,12 @@ Exclusion ExclusionOf(const ExclusionDocument& said, const Place& place) {
 
 // What the file or a profile of it says, into `request`, which keeps what is
 // not said.
-void TakeProfile(const ProfileDocument& said, const Place& place,
-                 SweepRequest& request) {
+void ApplyProfile(const ProfileDocument& said, const Place& place,
+                  SweepRequest& request) {
   request.repetitions = said.repetitions.value_or(request.repetitions);
   request.trials = said.trials.value_or(request.trials);
   request.processes = said.processes.value_or(request.processes);
-  TakeAxes(said.axes, Place(place, "axes"), request.axes);
+  ApplyAxes(said.axes, Place(place, "axes"), request.axes);
   if (!said.alternatives) return;
   const Place list(place, "alternatives");
   request.alternatives.clear();
@@ -86,7 +86,7 @@ void TakeProfile(const ProfileDocument& said, const Place& place,
 
 SweepRequest WithProfile(SweepRequest request, const ProfileDocument& profile,
                          const std::string& where) {
-  TakeProfile(profile, Place(where), request);
+  ApplyProfile(profile, Place(where), request);
   return request;
 }
 
@@ -99,7 +99,7 @@ SweepRequest ReadExperiment(const std::string& path, const std::string& profile,
   request.seed = static_cast<std::uint64_t>(document.seed);
   request.options = OptionsOf(document.options);
   request.peer_variants = std::move(peer_variants);
-  TakeProfile(document, file, request);
+  ApplyProfile(document, file, request);
   const Place exclusions(file, "exclusions");
   for (const ExclusionDocument& said :
        document.exclusions.value_or(std::vector<ExclusionDocument>())) {
@@ -109,8 +109,8 @@ SweepRequest ReadExperiment(const std::string& path, const std::string& profile,
   std::vector<SweepRequest> profiles = {request};
   const Place place(file, "profiles");
   if (document.profiles.quick) {
-    TakeProfile(*document.profiles.quick, Place(place, "quick"),
-                profiles.emplace_back(request));
+    ApplyProfile(*document.profiles.quick, Place(place, "quick"),
+                 profiles.emplace_back(request));
   }
   if (!request.exclusions.empty()) {
     CheckExclusions(profiles, exclusions.Text());

@@ -33,7 +33,7 @@ std::optional<std::string> PeerSkipReason(const PeerVariant& variant,
 
 }  // namespace
 
-void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell) {
+void ApplyPeerVariant(const std::vector<PeerVariant>& variants, Cell& cell) {
   for (const PeerVariant& variant : variants) {
     if (variant.mechanism != cell.mechanism ||
         variant.name != cell.Text("variant")) {

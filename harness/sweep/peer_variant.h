@@ -39,7 +39,7 @@ struct PeerVariant {
 
 // Makes the cell a peer's where its variant is one of these, and gives it a
 // skip_reason where the peer does not have what its axes ask for.
-void TakePeerVariant(const std::vector<PeerVariant>& variants, Cell& cell);
+void ApplyPeerVariant(const std::vector<PeerVariant>& variants, Cell& cell);
 
 }  // namespace attnbench
 

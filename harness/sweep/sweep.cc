@@ -67,10 +67,15 @@ OptionValue CheckNumber(const OptionSpec& spec, const OptionValue& value) {
     number = *real;
   }
   if (!std::isfinite(number) || number < spec.least || number > spec.greatest) {
+    const std::string text = OptionText(value);
     throw UserError(
         "option " + spec.name,
-        fmt::format("'{}' is not a number from {} to {}",
-                    Shortened(OptionText(value)), spec.least, spec.greatest));
+        fmt::format("'{}' is not a number from {} to {}{}", Shortened(text),
+                    spec.least, spec.greatest,
+                    text.find(':') == std::string::npos
+                        ? ""
+                        : "; only whole numbers have ranges, so write a list, "
+                          "such as 0.5,0.7"));
   }
   return number;
 }
@@ -437,7 +442,7 @@ Cell MakeCell(const Plan& plan, const std::vector<PeerVariant>& peer_variants,
         cell.axes);
   }
   cell.skip_reason = SkipReason(plan.description, cell);
-  TakePeerVariant(peer_variants, cell);
+  ApplyPeerVariant(peer_variants, cell);
   return cell;
 }
 

@@ -29,8 +29,8 @@ Number FiniteNumber(std::string_view text) {
   return is_number ? value : std::numeric_limits<Number>::quiet_NaN();
 }
 
-void TakeParameter(std::string_view text, std::string_view parameter,
-                   const std::string& where, WorkloadName& name) {
+void ParseParameter(std::string_view text, std::string_view parameter,
+                    const std::string& where, WorkloadName& name) {
   if (name.kind == WorkloadKind::kWaitK) {
     name.lag = ParseInteger(parameter, 1, kGreatestLength,
                             fmt::format("{}: '{}'", where, Shortened(text)));
@@ -67,7 +67,7 @@ WorkloadName ParseWorkload(std::string_view text, const std::string& where) {
         !text.starts_with(name.substr(0, colon + 1))) {
       continue;
     }
-    TakeParameter(text, text.substr(colon + 1), where, workload);
+    ParseParameter(text, text.substr(colon + 1), where, workload);
     return workload;
   }
   throw UserError(where,

@@ -70,34 +70,31 @@ void Register(const std::string& kernel, const std::string& level,
       });
 }
 
-template <class Real>
-void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
-  using Run = std::function<void(const Kernels<Real>&, Arrays<Real>&)>;
-  const auto add = [&](const std::string& kernel, Index elements, Run run) {
-    Register<Real>(kernel, level, static_cast<double>(elements), std::move(run),
-                   kernels);
-  };
-  const auto windows = [&](Index width) {
-    add("sums_from_" + std::to_string(width), kLength,
-        [width](const auto& k, auto& a) {
-          k.sums_from(a.x.data(), a.y.data(), kLength, width, a.scratch.data(),
-                      a.out.data());
-        });
-    add("ratios_up_to_" + std::to_string(width), kLength,
-        [width](const auto& k, auto& a) {
-          k.ratios_up_to(a.x.data(), a.y.data(), kLength, width,
-                         a.scratch.data(), a.out.data());
-        });
-    add("windows_backward_" + std::to_string(width), kRows * kDim,
-        [width](const auto& k, auto& a) {
-          constexpr int kPowers[kRows] = {};
-          a.wide_scratch.resize(Size(WindowsBackwardScratch(width, kDim)));
-          k.windows_backward(a.rows.data(), kDim, kPowers, a.rows.data(), kDim,
-                             a.rows.data(), kDim, kRows, kDim, width,
-                             a.wide_scratch.data(), a.d_alpha.data(), kDim,
-                             a.d_rows.data(), kDim);
-        });
-  };
+template <class Add>
+void AddWindows(const Add& add, Index width) {
+  add("sums_from_" + std::to_string(width), kLength,
+      [width](const auto& k, auto& a) {
+        k.sums_from(a.x.data(), a.y.data(), kLength, width, a.scratch.data(),
+                    a.out.data());
+      });
+  add("ratios_up_to_" + std::to_string(width), kLength,
+      [width](const auto& k, auto& a) {
+        k.ratios_up_to(a.x.data(), a.y.data(), kLength, width, a.scratch.data(),
+                       a.out.data());
+      });
+  add("windows_backward_" + std::to_string(width), kRows * kDim,
+      [width](const auto& k, auto& a) {
+        constexpr int kPowers[kRows] = {};
+        a.wide_scratch.resize(Size(WindowsBackwardScratch(width, kDim)));
+        k.windows_backward(a.rows.data(), kDim, kPowers, a.rows.data(), kDim,
+                           a.rows.data(), kDim, kRows, kDim, width,
+                           a.wide_scratch.data(), a.d_alpha.data(), kDim,
+                           a.d_rows.data(), kDim);
+      });
+}
+
+template <class Add>
+void AddEnergies(const Add& add) {
   add("dot_rows", kRows * kDim, [](const auto& k, auto& a) {
     k.dot_rows(a.x.data(), a.rows.data(), kDim, kRows, kDim, a.out.data());
   });
@@ -123,6 +120,10 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
   add("add_rows", kRows * kDim, [](const auto& k, auto& a) {
     k.add_rows(a.x.data(), a.rows.data(), kDim, kRows, kDim, a.out.data());
   });
+}
+
+template <class Add>
+void AddElements(const Add& add) {
   add("scale", kLength,
       [](const auto& k, auto& a) { k.scale(1, kLength, a.out.data()); });
   add("add", kLength, [](const auto& k, auto& a) {
@@ -152,7 +153,10 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
   add("sigmoid_with_complement", kLength, [](const auto& k, auto& a) {
     k.sigmoid(a.x.data(), kLength, a.out.data(), a.other.data());
   });
+}
 
+template <class Add>
+void AddScans(const Add& add) {
   add("select_rows", kLength, [](const auto& k, auto& a) {
     std::fill_n(a.carried.begin(), kDim, 0);
     a.carried[0] = 1;
@@ -164,7 +168,10 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
                            a.y.data(), kDim, nullptr, kLength / kDim, kDim,
                            a.out.data(), kDim, a.carried.data());
   });
-  for (const Index width : {4, 16, 17, 64, 256, 1024}) windows(width);
+}
+
+template <class Real, class Add>
+void AddPairs(const Add& add) {
   add("reciprocal_moments", kPairs, [](const auto& k, auto& a) {
     Real row_sums[4];
     Real* const columns[4] = {a.out.data(), a.out.data() + kPairs,
@@ -186,6 +193,21 @@ void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
     k.adaptive_blocks(a.x.data(), a.y.data(), a.z.data(), a.passed.data(),
                       kLength, a.out.data());
   });
+}
+
+template <class Real>
+void RegisterLevel(const std::string& level, const Kernels<Real>& kernels) {
+  const auto add =
+      [&](const std::string& kernel, Index elements,
+          std::function<void(const Kernels<Real>&, Arrays<Real>&)> run) {
+        Register<Real>(kernel, level, static_cast<double>(elements),
+                       std::move(run), kernels);
+      };
+  AddEnergies(add);
+  AddElements(add);
+  AddScans(add);
+  for (const Index width : {4, 16, 17, 64, 256, 1024}) AddWindows(add, width);
+  AddPairs<Real>(add);
 }
 
 template <class Real>

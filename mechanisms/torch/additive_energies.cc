@@ -120,11 +120,11 @@ class Call {
 };
 
 // Gives the arguments in a form that can be computed with, or throws.
-Inputs Take(const Tensor& queries, const Tensor& keys, const Tensor& v,
-            const OptionalTensor& lengths) {
+Inputs ValidInputs(const Tensor& queries, const Tensor& keys, const Tensor& v,
+                   const OptionalTensor& lengths) {
   Inputs inputs;
-  inputs.queries = TakeArray(queries, "queries", "[B, H, U, d]", 4);
-  inputs.keys = TakeTable(keys, "keys", "[B, H, T, d]");
+  inputs.queries = ValidArray(queries, "queries", "[B, H, U, d]", 4);
+  inputs.keys = ValidTable(keys, "keys", "[B, H, T, d]");
   const auto sizes = inputs.queries.sizes();
   CheckFits(keys, "keys", {sizes[0], sizes[1], -1, sizes[3]}, queries,
             "queries");
@@ -133,7 +133,7 @@ Inputs Take(const Tensor& queries, const Tensor& keys, const Tensor& v,
                     "its shape is ",
                     sizes);
   const bool shared = v.defined() && v.dim() == 1;
-  const Tensor some_v = TakeArray(v, "v", "[d] or [H, d]", shared ? 1 : 2);
+  const Tensor some_v = ValidArray(v, "v", "[d] or [H, d]", shared ? 1 : 2);
   if (shared) {
     CheckFits(v, "v", {sizes[3]}, queries, "queries");
   } else {
@@ -147,7 +147,7 @@ Inputs Take(const Tensor& queries, const Tensor& keys, const Tensor& v,
 
 Tensor Compute(const Tensor& queries, const Tensor& keys, const Tensor& v,
                OptionalRef lengths) {
-  const Inputs inputs = Take(queries, keys, v, lengths);
+  const Inputs inputs = ValidInputs(queries, keys, v, lengths);
   const Tensor energies =
       MakeResult({inputs.queries.size(0), inputs.heads(), inputs.num_outputs(),
                   inputs.num_entries()},
@@ -168,12 +168,12 @@ std::tuple<Tensor, Tensor, Tensor> ComputeGradient(
     OptionalRef d_energies, std::array<bool, 3> /*output_mask*/,
     const Tensor& queries, const Tensor& keys, const Tensor& v,
     OptionalRef lengths) {
-  const Inputs inputs = Take(queries, keys, v, lengths);
+  const Inputs inputs = ValidInputs(queries, keys, v, lengths);
   const Tensor cotangent =
-      TakeCotangent(d_energies, "d_energies",
-                    {inputs.queries.size(0), inputs.heads(),
-                     inputs.num_outputs(), inputs.num_entries()},
-                    queries, "queries");
+      ValidCotangent(d_energies, "d_energies",
+                     {inputs.queries.size(0), inputs.heads(),
+                      inputs.num_outputs(), inputs.num_entries()},
+                     queries, "queries");
   const auto zeros = [&](at::IntArrayRef sizes) {
     return MakeResult(sizes, inputs.queries.options()).zero_();
   };

@@ -158,8 +158,8 @@ bool HasAll(const Range<Real>& range, std::span<const Real> numbers) {
 
 }  // namespace
 
-at::Tensor TakeArray(const at::Tensor& tensor, const char* argument,
-                     const char* shape, std::int64_t dimensions) {
+at::Tensor ValidArray(const at::Tensor& tensor, const char* argument,
+                      const char* shape, std::int64_t dimensions) {
   CheckKind(tensor, argument);
   CheckDimensions(tensor, argument, shape, dimensions);
   return Contiguous(Computable(tensor));
@@ -172,8 +172,8 @@ at::Tensor InTypeOf(const at::Tensor& argument, const at::Tensor& result) {
              : ContiguousCopy(result, type);
 }
 
-at::Tensor TakeTable(const at::Tensor& tensor, const char* argument,
-                     const char* shape) {
+at::Tensor ValidTable(const at::Tensor& tensor, const char* argument,
+                      const char* shape) {
   CheckKind(tensor, argument);
   CheckDimensions(tensor, argument, shape, 4);
   const at::Tensor table = Computable(tensor);
@@ -202,12 +202,12 @@ void CheckFits(const at::Tensor& tensor, const char* argument,
                    first.device(), ", but is on ", tensor.device());
 }
 
-at::Tensor TakeCotangent(const OptionalTensor& given, const char* argument,
-                         at::IntArrayRef sizes, const at::Tensor& first,
-                         const char* first_argument) {
+at::Tensor ValidCotangent(const OptionalTensor& given, const char* argument,
+                          at::IntArrayRef sizes, const at::Tensor& first,
+                          const char* first_argument) {
   if (!given.has_value() || !given->defined()) return {};
   at::Tensor taken =
-      TakeArray(*given, argument, "[B, H, U, n]", std::ssize(sizes));
+      ValidArray(*given, argument, "[B, H, U, n]", std::ssize(sizes));
   CheckFits(*given, argument, sizes, first, first_argument);
   return taken;
 }

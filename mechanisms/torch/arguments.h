@@ -17,11 +17,11 @@ namespace attnbench::torch_operators {
 // Gives `tensor` if it is [B, H, rows, columns] of floating point on the CPU or
 // on `meta`, else throws an error that names `argument` and says `shape`. Rows
 // of the result are contiguous; it is a copy only if the tensor's are not.
-at::Tensor TakeTable(const at::Tensor& tensor, const char* argument,
-                     const char* shape);
+at::Tensor ValidTable(const at::Tensor& tensor, const char* argument,
+                      const char* shape);
 // The same for a tensor of that many dimensions, and all of it contiguous.
-at::Tensor TakeArray(const at::Tensor& tensor, const char* argument,
-                     const char* shape, std::int64_t dimensions);
+at::Tensor ValidArray(const at::Tensor& tensor, const char* argument,
+                      const char* shape, std::int64_t dimensions);
 // Throws unless `tensor` has these sizes (-1: any) and the type and device of
 // `first`.
 void CheckFits(const at::Tensor& tensor, const char* argument,
@@ -29,9 +29,9 @@ void CheckFits(const at::Tensor& tensor, const char* argument,
                const char* first_argument);
 // Gives a gradient `given` with respect to a result of these sizes, contiguous;
 // an undefined tensor if there is none.
-at::Tensor TakeCotangent(const OptionalTensor& given, const char* argument,
-                         at::IntArrayRef sizes, const at::Tensor& first,
-                         const char* first_argument);
+at::Tensor ValidCotangent(const OptionalTensor& given, const char* argument,
+                          at::IntArrayRef sizes, const at::Tensor& first,
+                          const char* first_argument);
 
 // Gives a result in the type of `argument`, if it is defined.
 at::Tensor InTypeOf(const at::Tensor& argument, const at::Tensor& result);
@@ -58,7 +58,8 @@ class SequenceLengths {
   Index most_ = 0;
 };
 
-// Sequence n of a table by TakeTable, its first `rows` rows and `cols` columns.
+// Sequence n of a table by ValidTable, its first `rows` rows and `cols`
+// columns.
 template <class Real>
 MatrixView<Real> SequenceOf(const at::Tensor& table, Index n, Index rows,
                             Index cols) {

@@ -182,21 +182,21 @@ void CheckOptions(const MemoryOptions& options, Index longest) {
 constexpr const char* kFirst = "encoder_scores";
 
 // Gives the arguments in a form that can be computed with, or throws.
-Inputs Take(const Tensor& encoder_scores, const Tensor& decoder_scores,
-            const OptionalTensor& memory, const MemoryOptions& options,
-            const OptionalTensor& lengths) {
+Inputs ValidInputs(const Tensor& encoder_scores, const Tensor& decoder_scores,
+                   const OptionalTensor& memory, const MemoryOptions& options,
+                   const OptionalTensor& lengths) {
   Inputs inputs;
-  inputs.encoder = TakeTable(encoder_scores, kFirst, "[B, H, T, K]");
+  inputs.encoder = ValidTable(encoder_scores, kFirst, "[B, H, T, K]");
   const auto sizes = inputs.encoder.sizes();
   TORCH_CHECK_VALUE(sizes[3] > 0, kFirst,
                     " must have K >= 1 columns, but its "
                     "shape is ",
                     sizes);
-  inputs.decoder = TakeTable(decoder_scores, "decoder_scores", "[B, H, U, K]");
+  inputs.decoder = ValidTable(decoder_scores, "decoder_scores", "[B, H, U, K]");
   CheckFits(decoder_scores, "decoder_scores",
             {sizes[0], sizes[1], -1, sizes[3]}, encoder_scores, kFirst);
   if (memory.has_value()) {
-    inputs.memory = TakeTable(*memory, "memory", "[B, H, T, d]");
+    inputs.memory = ValidTable(*memory, "memory", "[B, H, T, d]");
     CheckFits(*memory, "memory", {sizes[0], sizes[1], sizes[2], -1},
               encoder_scores, kFirst);
   }
@@ -209,7 +209,7 @@ Tensor Compute(const Tensor& encoder_scores, const Tensor& decoder_scores,
                const OptionalTensor& memory, const MemoryOptions& options,
                const OptionalTensor& lengths) {
   const Inputs inputs =
-      Take(encoder_scores, decoder_scores, memory, options, lengths);
+      ValidInputs(encoder_scores, decoder_scores, memory, options, lengths);
   const Tensor out = MakeResult({inputs.encoder.size(0), inputs.heads(),
                                  inputs.num_outputs(), inputs.columns()},
                                 inputs.encoder.options());
@@ -229,12 +229,12 @@ std::array<Tensor, 3> ComputeGradient(const OptionalTensor& d_out,
                                       const MemoryOptions& options,
                                       const OptionalTensor& lengths) {
   const Inputs inputs =
-      Take(encoder_scores, decoder_scores, memory, options, lengths);
+      ValidInputs(encoder_scores, decoder_scores, memory, options, lengths);
   const Tensor cotangent =
-      TakeCotangent(d_out, memory.has_value() ? "d_contexts" : "d_attention",
-                    {inputs.encoder.size(0), inputs.heads(),
-                     inputs.num_outputs(), inputs.columns()},
-                    encoder_scores, kFirst);
+      ValidCotangent(d_out, memory.has_value() ? "d_contexts" : "d_attention",
+                     {inputs.encoder.size(0), inputs.heads(),
+                      inputs.num_outputs(), inputs.columns()},
+                     encoder_scores, kFirst);
   const auto make = [&](const Tensor& like) {
     if (!like.defined()) return Tensor();
     const Tensor made = MakeResultLike(like);

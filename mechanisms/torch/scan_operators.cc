@@ -176,20 +176,20 @@ class Call {
 };
 
 // Gives the arguments in a form that can be computed with, or throws.
-Inputs Take(const Tensor& scores, const OptionalTensor& chunk_energies,
-            const OptionalTensor& lengths, const OptionalTensor& start,
-            const Options& options) {
+Inputs ValidInputs(const Tensor& scores, const OptionalTensor& chunk_energies,
+                   const OptionalTensor& lengths, const OptionalTensor& start,
+                   const Options& options) {
   const char* const name = options.scores_name();
   Inputs inputs;
-  inputs.scores = TakeTable(scores, name, "[B, H, U, T]");
+  inputs.scores = ValidTable(scores, name, "[B, H, U, T]");
   const auto sizes = inputs.scores.sizes();
   if (chunk_energies.has_value() && chunk_energies->defined()) {
     inputs.chunk_energies =
-        TakeTable(*chunk_energies, "chunk_energies", "[B, H, U, T]");
+        ValidTable(*chunk_energies, "chunk_energies", "[B, H, U, T]");
     CheckFits(*chunk_energies, "chunk_energies", sizes, scores, name);
   }
   if (start.has_value() && start->defined()) {
-    inputs.start = TakeArray(*start, "start", "[B, H, T]", 3);
+    inputs.start = ValidArray(*start, "start", "[B, H, T]", 3);
     CheckFits(*start, "start", {sizes[0], sizes[1], sizes[3]}, scores, name);
     TORCH_CHECK_VALUE(options.config.end != EndPolicy::kRestart,
                       "start cannot be given where end is restart: there "
@@ -209,7 +209,8 @@ struct Results {
 Results Compute(const Tensor& scores, const OptionalTensor& chunk_energies,
                 const OptionalTensor& lengths, const OptionalTensor& start,
                 const Options& options, bool for_gradient) {
-  const Inputs inputs = Take(scores, chunk_energies, lengths, start, options);
+  const Inputs inputs =
+      ValidInputs(scores, chunk_energies, lengths, start, options);
   Results made;
   made.attention = MakeResultLike(inputs.scores);
   if (options.gives_alpha) made.selection = MakeResultLike(inputs.scores);
@@ -244,16 +245,17 @@ std::array<Tensor, 3> ComputeGradient(const Cotangents& cotangents,
                                       const OptionalTensor& lengths,
                                       const OptionalTensor& start,
                                       const Options& options) {
-  const Inputs inputs = Take(scores, chunk_energies, lengths, start, options);
+  const Inputs inputs =
+      ValidInputs(scores, chunk_energies, lengths, start, options);
   const auto take = [&](const OptionalTensor& given, const char* name) {
-    return TakeCotangent(given, name, inputs.scores.sizes(), scores,
-                         options.scores_name());
+    return ValidCotangent(given, name, inputs.scores.sizes(), scores,
+                          options.scores_name());
   };
   const Tensor d_attention = take(cotangents.attention, "d_attention");
   const Tensor d_selection = take(cotangents.selection, "d_alpha");
   Tensor arrived = cotangents.arrived.value_or(Tensor());
   if (arrived.defined()) {
-    arrived = TakeArray(arrived, "arrived", "[B, H, U, T]", 4);
+    arrived = ValidArray(arrived, "arrived", "[B, H, U, T]", 4);
     CheckFits(arrived, "arrived", inputs.scores.sizes(), inputs.scores,
               "the scores in their computed type");
   }

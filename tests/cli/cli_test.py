@@ -344,6 +344,13 @@ class Listing(CommandTest):
             self.assertIn("--" + axis["name"].replace("_", "-"), text)
         self.assertGreaterEqual(text.count("e.g."), len(axes) + 10)
 
+    def test_an_option_of_a_mechanism_is_listed_with_what_is_allowed(self):
+        text = self.run_here("list").stdout.decode()
+        for option, allowed in (("threshold=0.5", "(a number from 0 to 1)"),
+                                ("max_length=0", "(a whole number from 0 to "),
+                                ("strict=false", "(true or false)")):
+            self.assertRegex(text, f"--option {option}  .*{re.escape(allowed)}")
+
     def test_every_format_names_every_axis(self):
         axes = json.loads(self.run_here("list", "--json").stdout)["axes"]
         self.assertGreaterEqual(len(axes), 15)

@@ -34,6 +34,15 @@ std::string Refusal(const std::vector<Description>& all) {
   return "none";
 }
 
+TEST(Config, AnOptionThatIsReadInAnotherTypeIsNamedWithBoth) {
+  const Config config = DefaultConfig(Newcomer(), Mode::kDecode);
+  EXPECT_EQ(config.Option<Index>("num_contexts"), 2);
+  EXPECT_DEATH(config.Option<double>("num_contexts"),
+               "option num_contexts is a whole number, but is read as a "
+               "number");
+  EXPECT_DEATH(config.Option<bool>("contexts"), "there is no option contexts");
+}
+
 TEST(Description, OfEveryMechanismFitsTogether) {
   std::vector<Description> all = {Newcomer()};
   for (const auto* mechanism : Mechanisms<float>()) {

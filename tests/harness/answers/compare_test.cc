@@ -77,9 +77,9 @@ TEST(Compare, AResultIsTheSameAsItself) {
 TEST(Compare, TellsOfAMachineThatOnlyAPartOfAResultIsOf) {
   const ReadSweep a = MadeUpResult("a.json", Cells());
   ReadSweep b = a;
-  attnbench::Run of_another;
+  MeasuringRun of_another;
   of_another.differs = Members{{"cpu", "another"}};
-  b.result.context.runs = {attnbench::Run(), of_another};
+  b.result.context.runs = {MeasuringRun(), of_another};
   EXPECT_THAT(TextOf(Compare(a, b)),
               HasSubstr("differs: cpu: \"a processor\" and "
                         "[\"a processor\",\"another\"]\n"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace attnbench {
@@ -30,15 +31,26 @@ TEST(ArrayGaps, AreEachProcesssOwnAndAlwaysTheSame) {
 }
 
 TEST(ArrayGaps, LeaveArraysAlignedAndWhole) {
-  array_gaps = {.seed = 7, .process = 1};
+  ArrayGaps gaps{.seed = 7, .process = 1};
   for (int array = 0; array < 100; ++array) {
-    Array<float> numbers(17, 1.0F);
+    Array<float> numbers(17, 1.0F, &gaps);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(numbers.data()) % 64, 0U);
     numbers.resize(1000, 2.0F);
     EXPECT_EQ(numbers[16], 1.0F);
     EXPECT_EQ(numbers[999], 2.0F);
   }
-  array_gaps.reset();
+  EXPECT_EQ(gaps.count, 200U);
+}
+
+TEST(ArrayGaps, AreOnlyWhereTheyAreAskedFor) {
+  ArrayGaps gaps{.seed = 7};
+  Array<float> with(&gaps);
+  const Array<float> without(1000);
+  with = without;
+  EXPECT_EQ(gaps.count, 1U);
+  const Array<float> moved = std::move(with);
+  EXPECT_EQ(gaps.count, 1U);
+  EXPECT_EQ(moved, without);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ SweepContext ContextOf(const std::string& date) {
 }
 
 // A run as it is judged with that load.
-Run Entry(const std::string& date, double load_end) {
+MeasuringRun Entry(const std::string& date, double load_end) {
   SweepContext context = ContextOf(date);
   context.load_end = load_end;
   return RunOf(context, 60, std::nullopt);
@@ -78,7 +78,8 @@ JournalRecord RunBegins(const SweepContext& context,
   return {.run = RunRecord{context, continues_result}};
 }
 
-JournalRecord Point(const std::string& hash, const Run& run, int process = 0) {
+JournalRecord Point(const std::string& hash, const MeasuringRun& run,
+                    int process = 0) {
   return {.point = PointRecord{hash, process, Cells(hash), ClockOf(hash), run,
                                FingerprintHash(ContextOf("any"))}};
 }
@@ -114,11 +115,11 @@ std::string DateOf(const Finished& finished, const std::string& hash) {
 
 // Runs are compared as JSON, so that any difference counts.
 Json RunsOf(const Finished& finished) { return ToJson(finished.runs); }
-Json Runs(const std::vector<Run>& runs) { return ToJson(runs); }
+Json Runs(const std::vector<MeasuringRun>& runs) { return ToJson(runs); }
 
 TEST(Resume, TakesWhatTheJournalHasOfThisSweep) {
   Finished finished;
-  TakeJournal(TwoRuns(), Wanted(), kPlan, ContextOf("now"), finished);
+  AddPointsOfJournal(TwoRuns(), Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
   EXPECT_EQ(ToJson(finished.points["b"].cells), ToJson(Cells("b")));
   EXPECT_EQ(finished.points["b"].calibration->point, "b");
@@ -130,7 +131,7 @@ TEST(Resume, JoinsWhatTheProcessesMeasuredInSeveralRuns) {
   JournalContents journal = TwoRuns();
   journal.records.push_back(Point("a", Entry("2nd", 7), 1));
   Finished finished;
-  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
+  AddPointsOfJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   const FinishedPoint& point = finished.points["a"];
   EXPECT_EQ(point.Processes(kProcesses), 2);
   EXPECT_EQ(point.cells[1].samples_ns.size(), 2U);
@@ -143,8 +144,9 @@ TEST(Resume, GoesOnFromAPointOfAResultThatNotAllProcessesHaveMeasured) {
   JournalContents journal = {.records = {RunBegins(ContextOf("3rd"), true),
                                          Point("c", Entry("3rd", 7), 1)}};
   Finished finished;
-  TakeResult(ResultOfC(), "r.json", Wanted(), ContextOf("now"), finished);
-  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
+  AddPointsOfResult(ResultOfC(), "r.json", Wanted(), ContextOf("now"),
+                    finished);
+  AddPointsOfJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_EQ(finished.points["c"].Processes(kProcesses), 2);
   EXPECT_THAT(finished.points["c"].runs, ElementsAre(1, 2));
 }
@@ -157,7 +159,7 @@ TEST(Resume, TakesNoProcessAfterOneThatIsLost) {
   of_one_cell.point->cells.pop_back();
   journal.records.push_back(of_one_cell);
   Finished finished;
-  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
+  AddPointsOfJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
   EXPECT_EQ(finished.points["a"].Processes(kProcesses), 1);
   EXPECT_EQ(finished.points["b"].Processes(kProcesses), 1);
@@ -181,7 +183,7 @@ TEST(Resume, KnowsEveryRunAsItWasJudgedLast) {
   JournalContents journal = TwoRuns();
   journal.records.push_back(Point("c", Entry("2nd", 7)));
   Finished finished;
-  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
+  AddPointsOfJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("2nd", 7)}));
   EXPECT_EQ(DateOf(finished, "a"), "1st");
   EXPECT_EQ(DateOf(finished, "b"), "2nd");
@@ -192,14 +194,15 @@ TEST(Resume, RunsOfTheSameSecondAreTwo) {
   journal.records[2] = RunBegins(ContextOf("1st"));
   journal.records[3] = Point("b", Entry("1st", 2));
   Finished finished;
-  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
+  AddPointsOfJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("1st", 2)}));
 }
 
 TEST(Resume, TakesTheSameFromAResult) {
   Finished finished;
-  TakeResult(ResultOfC(), "r.json", Wanted(), ContextOf("now"), finished);
-  TakeJournal(TwoRuns(), Wanted(), kPlan, ContextOf("now"), finished);
+  AddPointsOfResult(ResultOfC(), "r.json", Wanted(), ContextOf("now"),
+                    finished);
+  AddPointsOfJournal(TwoRuns(), Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b", "c"));
   EXPECT_EQ(ToJson(finished.points["c"].cells), ToJson(Cells("c")));
   EXPECT_EQ(finished.points["c"].calibration->point, "c");
@@ -212,8 +215,9 @@ TEST(Resume, APointThatWasMeasuredAgainIsTheLaterOne) {
   JournalContents journal = TwoRuns();
   journal.records.push_back(Point("c", Entry("2nd", 7)));
   Finished finished;
-  TakeResult(ResultOfC(), "r.json", Wanted(), ContextOf("now"), finished);
-  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
+  AddPointsOfResult(ResultOfC(), "r.json", Wanted(), ContextOf("now"),
+                    finished);
+  AddPointsOfJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_EQ(DateOf(finished, "c"), "2nd");
 }
 
@@ -221,8 +225,8 @@ TEST(Resume, TakesNothingFromAnotherMachine) {
   SweepContext other = ContextOf("now");
   other.cpu = "y";
   Finished finished;
-  TakeResult(ResultOfC(), "r.json", Wanted(), other, finished);
-  TakeJournal(TwoRuns(), Wanted(), kPlan, other, finished);
+  AddPointsOfResult(ResultOfC(), "r.json", Wanted(), other, finished);
+  AddPointsOfJournal(TwoRuns(), Wanted(), kPlan, other, finished);
   EXPECT_TRUE(finished.points.empty());
   EXPECT_THAT(finished.runs, IsEmpty());
   EXPECT_FALSE(finished.context.has_value());
@@ -234,7 +238,7 @@ TEST(Resume, TakesNothingFromAResultOfSeveralMachines) {
   SweepResult merged = ResultOfC();
   merged.context.runs[0].differs = Members{{"cpu", "y"}};
   Finished finished;
-  TakeResult(merged, "r.json", Wanted(), ContextOf("now"), finished);
+  AddPointsOfResult(merged, "r.json", Wanted(), ContextOf("now"), finished);
   EXPECT_TRUE(finished.points.empty());
   EXPECT_EQ(finished.difference, R"(cpu was ["y","x"] and is "x")");
 }
@@ -248,8 +252,8 @@ JournalContents TwoRunsWhoseLinesAreSpoiled() {
 
 TEST(Resume, TakesPointsWhoseRunIsSpoiled) {
   Finished finished;
-  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), Wanted(), kPlan, ContextOf("now"),
-              finished);
+  AddPointsOfJournal(TwoRunsWhoseLinesAreSpoiled(), Wanted(), kPlan,
+                     ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("a", "b"));
   EXPECT_EQ(RunsOf(finished), Runs({Entry("1st", 1), Entry("2nd", 2)}));
 }
@@ -258,7 +262,8 @@ TEST(Resume, TakesNoPointOfAnotherMachineWhoseRunIsSpoiled) {
   SweepContext other = ContextOf("now");
   other.cpu = "y";
   Finished finished;
-  TakeJournal(TwoRunsWhoseLinesAreSpoiled(), Wanted(), kPlan, other, finished);
+  AddPointsOfJournal(TwoRunsWhoseLinesAreSpoiled(), Wanted(), kPlan, other,
+                     finished);
   EXPECT_TRUE(finished.points.empty());
   EXPECT_THAT(finished.others, ElementsAre("a", "another", "b"));
 }
@@ -270,7 +275,7 @@ TEST(Resume, APointWhoseRunIsSpoiledIsNotOfTheRunBeforeIt) {
   journal.records[1].point->machine = "another";
   journal.records.erase(journal.records.begin() + 2);
   Finished finished;
-  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
+  AddPointsOfJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_THAT(Hashes(finished), ElementsAre("b"));
   EXPECT_FALSE(finished.context.has_value());
   EXPECT_THAT(finished.others, ElementsAre("a", "another"));
@@ -284,7 +289,7 @@ TEST(Resume, KeepsTheLimitsOfEveryRun) {
   journal.records[0].run->context.limits = {f32};
   journal.records[2].run->context.limits = {f32, f64};
   Finished finished;
-  TakeJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
+  AddPointsOfJournal(journal, Wanted(), kPlan, ContextOf("now"), finished);
   EXPECT_EQ(ToJson(finished.limits),
             ToJson(std::vector<MachineLimits>{f32, f64}));
 }
@@ -303,8 +308,8 @@ TEST(Resume, RefusesAResultWhosePointNoRunMeasured) {
   of_no_run.context.runs[1].points.clear();
   Finished finished;
   EXPECT_THAT(testing::ErrorText([&] {
-                TakeResult(of_no_run, "r.json", Wanted(), ContextOf("now"),
-                           finished);
+                AddPointsOfResult(of_no_run, "r.json", Wanted(),
+                                  ContextOf("now"), finished);
               }),
               HasSubstr("r.json: has point c, which none of"));
 }

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "mechanisms/energy/energy.h"
@@ -20,12 +21,14 @@ constexpr Index kU = 5;
 constexpr Index kD = 3;
 
 PointInputs<double> Inputs(const std::string& workload = "uniform",
-                           Index batch = 2) {
+                           Index batch = 2, ArrayGaps* gaps = nullptr) {
   return PointInputs<double>(MakeWorkload<double>({.workload = workload,
                                                    .memory_length = kT,
                                                    .output_length = kU,
                                                    .dim = kD,
-                                                   .batch = batch}));
+                                                   .batch = batch,
+                                                   .gaps = gaps}),
+                             gaps);
 }
 
 Config ConfigOf(Mode mode) {
@@ -47,6 +50,23 @@ double Product(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
   for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
   return sum;
+}
+
+TEST(PointInputs, EveryArrayHasAGapBehindIt) {
+  for (const char* const workload : {"uniform", "wait_k:2"}) {
+    ArrayGaps gaps{.seed = 7};
+    auto inputs = Inputs(workload, 1, &gaps);
+    const Sequence<double> one = inputs.workload().Draw(0, EnergyKind::kDot)[0];
+    // The memory and the contexts; states or two scores; inputs beside them.
+    const auto further = std::ranges::distance(one.inputs.further);
+    const std::uint64_t drawn =
+        2 + (one.states.data == nullptr ? 2U : 1U) + Size(further);
+    EXPECT_EQ(gaps.count, drawn) << workload;
+    one.inputs.parameters->Matrix("some.W", 2, 3);
+    EXPECT_EQ(gaps.count, drawn + 1) << workload;
+    inputs.Training(0, ConfigOf(Mode::kGradient), AttentionOf(About("mocha")));
+    EXPECT_GE(gaps.count, drawn + 3) << workload;  // attention, its cotangent
+  }
 }
 
 TEST(PointInputs, MakesTheScoresOfTheStatesOnceForAllMechanisms) {

@@ -143,7 +143,7 @@ TEST(Fingerprint, ARunHasTheSetupOfItsContextAndItsOwn) {
     made.cpu = "x";
     made.load = 3;
   });
-  attnbench::Run run;
+  MeasuringRun run;
   EXPECT_THAT(DifferingMembers(context, SetupOf(context, run)), IsEmpty());
   Json openmp = ToJson(context.openmp);
   openmp["max_threads"] = 4;

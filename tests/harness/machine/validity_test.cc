@@ -216,9 +216,9 @@ TEST(Validity, TheLineSaysInvalidFirstAndWhy) {
 
 using Texts = std::vector<std::string>;
 
-Run RunOfDate(const std::string& date, const Texts& reasons,
-              const Texts& warnings) {
-  attnbench::Run run;
+MeasuringRun RunOfDate(const std::string& date, const Texts& reasons,
+                       const Texts& warnings) {
+  MeasuringRun run;
   run.date = date;
   run.load = 0.5;
   run.invalid_reasons = reasons;
@@ -226,7 +226,7 @@ Run RunOfDate(const std::string& date, const Texts& reasons,
   return run;
 }
 
-SweepContext Judged(const std::vector<attnbench::Run>& runs,
+SweepContext Judged(const std::vector<MeasuringRun>& runs,
                     const std::string& missing = "",
                     const std::vector<Calibration>& calibration = {}) {
   SweepContext context;
@@ -245,7 +245,7 @@ TEST(ValidityOfRuns, OneRunSpeaksForItself) {
 }
 
 TEST(ValidityOfRuns, WhatIsOfSomeNamesThemAndWhatIsOfAllIsToldOnce) {
-  attnbench::Run third = RunOfDate("3rd", {"busy"}, {"dirty"});
+  MeasuringRun third = RunOfDate("3rd", {"busy"}, {"dirty"});
   third.file = "c.json";
   const SweepContext context =
       Judged({RunOfDate("1st", {}, {"dirty"}),
@@ -256,7 +256,7 @@ TEST(ValidityOfRuns, WhatIsOfSomeNamesThemAndWhatIsOfAllIsToldOnce) {
 }
 
 TEST(ValidityOfRuns, TheLoadIsTheWorst) {
-  std::vector<attnbench::Run> runs(3, RunOfDate("1st", {}, {}));
+  std::vector<MeasuringRun> runs(3, RunOfDate("1st", {}, {}));
   runs[1].load = 7.5;
   runs[2].load.reset();
   const SweepContext context = Judged(runs);
@@ -268,7 +268,7 @@ TEST(ValidityOfRuns, TheLoadIsTheWorst) {
 }
 
 TEST(ValidityOfRuns, DriftIsJudgedOverThePointsOfAll) {
-  const std::vector<attnbench::Run> runs(2, RunOfDate("1st", {}, {}));
+  const std::vector<MeasuringRun> runs(2, RunOfDate("1st", {}, {}));
   const std::vector<Calibration> points = Drifting(.2);
   EXPECT_THAT(Judged(runs, "", {points[0]}).invalid_reasons, IsEmpty());
   EXPECT_THAT(Judged(runs, "", points).invalid_reasons,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -364,6 +365,25 @@ TEST(RunPoint, TheOrderOfRoundsIsThatOfThePointWhereverItStands) {
   ASSERT_EQ(other.points[1].axes, sweep.points[0].axes);
   EXPECT_EQ(OrderOf(other.points[1]), OrderOf(sweep.points[0]));
   EXPECT_NE(OrderOf(sweep.points[1]), OrderOf(sweep.points[0]));
+}
+
+TEST(RunPoint, ItsArraysHaveTheGapsOfTheProcess) {
+  for (const auto& [precision, scope, workload] :
+       {std::array{"f32", "full", "uniform"},
+        {"f64", "full", "uniform"},
+        {"f32", "decoder", "copy:1"}}) {
+    SweepRequest request = SmallRequest();
+    request.alternatives = {{"soft", {}, {}}};
+    request.axes["precision"] = {precision};
+    request.axes["scope"] = {scope};
+    request.axes["workload"] = {workload};
+    ArrayGaps gaps{.seed = 1};
+    RunOptions options = Quick();
+    options.gaps = &gaps;
+    const Sweep sweep = ExpandSweep(request);
+    RunPoint(sweep.points.at(0), options, [](std::size_t, double) {});
+    EXPECT_GT(gaps.count, 3U) << precision << " " << scope;
+  }
 }
 
 TEST(RunPoint, MeasuresEveryMechanismInBothPrecisions) {

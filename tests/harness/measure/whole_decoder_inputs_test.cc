@@ -46,6 +46,16 @@ TEST(DecoderInputs, AreThoseOfThePoint) {
   EXPECT_EQ(lengths, wanted);
 }
 
+TEST(DecoderInputs, HaveGapsBehindTheirWeights) {
+  ArrayGaps gaps{.seed = 7};
+  const DecoderInputs inputs(PointOf(20, 5, "copy:1"), 7, &gaps);
+  inputs.timed().Weights<float>(/*has_attention=*/true);
+  const std::uint64_t weights = gaps.count;
+  EXPECT_GT(weights, 3U);
+  inputs.random_scans().Weights<double>(/*has_attention=*/true);
+  EXPECT_EQ(gaps.count, 2 * weights);
+}
+
 TEST(DecoderInputs, HaveOutputsInProportionToTheirSources) {
   for (const Index outputs : {1, 5, 8, 16, 48}) {
     AxisMap axes = PointOf(16, 5, "copy:1");

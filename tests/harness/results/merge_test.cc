@@ -71,7 +71,7 @@ std::string ErrorOf(const std::vector<ReadSweep>& results) {
 TEST(Runs, AResultThatSaysNothingOfThemIsOfOne) {
   SweepResult result = Whole().result;
   result.context.warnings = {"dirty"};
-  const std::vector<attnbench::Run> runs = RunsOf(result);
+  const std::vector<MeasuringRun> runs = RunsOf(result);
   ASSERT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs[0].date, result.context.date);
   EXPECT_EQ(runs[0].load, 0.25);
@@ -88,7 +88,7 @@ TEST(Merge, ShardsInAnyOrderGiveTheRun) {
   SweepResult expected = Whole().result;
   expected.context.command = "attnbench merge";
   for (const std::size_t i : {2U, 0U, 1U}) {
-    attnbench::Run run = Shard(i, 3).result.context.runs[0];
+    MeasuringRun run = Shard(i, 3).result.context.runs[0];
     run.file = "shard" + std::to_string(i) + ".json";
     expected.context.runs.push_back(run);
   }
@@ -97,13 +97,13 @@ TEST(Merge, ShardsInAnyOrderGiveTheRun) {
 
 TEST(Merge, EveryPartsRunsStayWithTheWorstLoad) {
   ReadSweep first = Shard(0, 2), other = Shard(1, 2);
-  std::vector<attnbench::Run>& of_other = other.result.context.runs;
+  std::vector<MeasuringRun>& of_other = other.result.context.runs;
   of_other.push_back(of_other[0]);
   of_other[1].date = "2020-01-02T00:00:00Z";
   of_other[1].load_end = 9.5;
   of_other[1].invalid_reasons = {"busy"};
   const Merged merged = MergeResults({first, other}, "merge");
-  const std::vector<attnbench::Run>& runs = merged.result.context.runs;
+  const std::vector<MeasuringRun>& runs = merged.result.context.runs;
   ASSERT_EQ(runs.size(), 3U);
   EXPECT_EQ(runs[2].date, "2020-01-02T00:00:00Z");
   EXPECT_EQ(runs[2].file, "shard1.json");
@@ -188,7 +188,7 @@ TEST(Merge, AnInterruptCountsWhilePointsAreMissingAndNoLonger) {
   const ReadSweep so_far{"part.json", part.result};
   const Merged whole = MergeResults({rest, so_far}, "merge");
   EXPECT_THAT(Reasons(whole), IsEmpty());
-  const std::vector<attnbench::Run>& runs = whole.result.context.runs;
+  const std::vector<MeasuringRun>& runs = whole.result.context.runs;
   ASSERT_EQ(runs.size(), 3U);
   EXPECT_EQ(runs[0].file, "rest.json");
   EXPECT_EQ(runs[1].file, "shard0.json");
@@ -287,7 +287,7 @@ TEST(Merge, EveryRunKeepsWhatItWasMeasuredWith) {
   const SweepResult merged = MergeResults({first, other}, "merge").result;
   const auto cpus = [](const SweepResult& result) {
     std::vector<std::string> found;
-    for (const attnbench::Run& run : result.context.runs) {
+    for (const MeasuringRun& run : result.context.runs) {
       found.push_back(SetupOf(result.context, run).at("cpu"));
     }
     return found;
