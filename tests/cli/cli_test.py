@@ -188,6 +188,10 @@ class WrongInput(CommandTest):
             ["run-sweep", "-T", "1:900:1", "-U", "1:900:1", "-o", "r.json"],
             "at most 200000",
         )
+        for text, message in (("{", "is not JSON: parse error at line 1, column 2"),
+                              ('{"axes": {"dimm": 3}}', "axes: unknown")):
+            self.expect_refused(["run-sweep", *TINY, "--profile", text, "-o", "r.json"],
+                                f"--profile: {message}")
 
     def test_text_that_would_break_the_line_or_the_json(self):
         self.expect_refused(
