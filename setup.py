@@ -10,7 +10,7 @@ from setuptools import find_packages, setup
 DATA = {
     "results": ["effects.json"],
     "results.schema": ["*.json"],
-    "results.published": ["*.json"],
+    "results.published": ["*"],
 }
 
 

@@ -19,14 +19,31 @@ namespace {
 
 using Cells = std::vector<const ResultCell*>;
 
-std::map<std::string, std::set<AxisValue>> ValuesOf(const Cells& cells) {
-  std::map<std::string, std::set<AxisValue>> values;
+using AxisValues = std::map<std::string, std::set<AxisValue>>;
+
+AxisValues ValuesOf(const Cells& cells) {
+  AxisValues values;
   for (const ResultCell* cell : cells) {
     for (const auto& [axis, value] : cell->axes) {
       if (!value.is_null()) values[axis].insert(value);
     }
   }
   return values;
+}
+
+// The options that have several values.
+OptionSet SweptOptions(const Cells& cells) {
+  std::map<std::pair<std::string, std::string>, OptionValue> first;
+  OptionSet swept;
+  for (const ResultCell* cell : cells) {
+    for (const auto& [name, value] : cell->options) {
+      const std::pair option(cell->mechanism, name);
+      if (first.try_emplace(option, value).first->second != value) {
+        swept.insert(option);
+      }
+    }
+  }
+  return swept;
 }
 
 const Description* DescriptionOf(const std::string& mechanism) {
@@ -43,8 +60,10 @@ bool IsSizeOfMechanism(const Axis& axis) {
 // apart.
 class PointNames {
  public:
-  PointNames(const Cells& of_point, const Cells& of_result)
-      : here_(ValuesOf(of_point)), everywhere_(ValuesOf(of_result)) {}
+  // `everywhere` and `swept` are of the whole result, and outlive this.
+  PointNames(const Cells& of_point, const AxisValues& everywhere,
+             const OptionSet& swept)
+      : here_(ValuesOf(of_point)), everywhere_(everywhere), swept_(swept) {}
 
   // What all of them have, as far as it is a size, differs from the default or
   // is not the same in the whole result.
@@ -65,7 +84,7 @@ class PointNames {
   }
 
   std::string OfCell(const ResultCell& cell) const {
-    std::string name = MechanismText(cell);
+    std::string name = MechanismText(cell, swept_);
     for (const Axis& axis : AllAxes()) {
       const AxisValue& value = cell.axes.at(axis.name);
       if (value.is_null() || IsSizeOfMechanism(axis)) continue;
@@ -75,7 +94,9 @@ class PointNames {
   }
 
  private:
-  std::map<std::string, std::set<AxisValue>> here_, everywhere_;
+  const AxisValues here_;
+  const AxisValues& everywhere_;
+  const OptionSet& swept_;
 };
 
 int CommonAxes(const ResultCell& a, const ResultCell& b) {
@@ -183,6 +204,14 @@ std::vector<std::string> Notes(std::span<const TableRow> rows) {
         "[ ]: 95 % interval",
         fmt::join(over, " or ")));
   }
+  const auto is_untold = [](const TableRow& row) {
+    return row.zero_contexts && !row.memory_read;
+  };
+  if (std::ranges::any_of(rows, is_untold)) {
+    notes.emplace_back(
+        "memory read: - where counts do not tell it, as of a decoder that "
+        "looks at an entry more than once");
+  }
   if (std::ranges::any_of(rows, IsMarked)) {
     notes.push_back(fmt::format(
         "*: over {:.0f} % of the outputs have no context, so part of this is "
@@ -208,7 +237,7 @@ std::string QuotedText(const std::string& text) {
 
 }  // namespace
 
-std::string MechanismText(const CellIdentity& cell) {
+std::string MechanismText(const CellIdentity& cell, const OptionSet& swept) {
   std::string text = cell.mechanism;
   for (const Axis& axis : AllAxes()) {
     const AxisValue& value = cell.axes.at(axis.name);
@@ -221,7 +250,12 @@ std::string MechanismText(const CellIdentity& cell) {
     const auto found = cell.options.find(option.name);
     if (found == cell.options.end()) continue;
     const std::string value = OptionText(found->second);
-    if (value == OptionText(option.default_value)) continue;
+    const bool is_read =
+        option.variant.empty() || option.variant == cell.Text("variant");
+    if (value == OptionText(option.default_value) &&
+        !(is_read && swept.contains({cell.mechanism, option.name}))) {
+      continue;
+    }
     text += fmt::format(" {}={}", option.name, value);
   }
   return text;
@@ -241,9 +275,11 @@ void AddRows(const SweepResult& result, const std::string& path,
     of_point[cell.point].push_back(&cell);
     if (cell.is_ok()) groups[GroupOf(cell)].push_back(&cell);
   }
+  const AxisValues everywhere = ValuesOf(all);
+  const OptionSet swept = SweptOptions(all);
   std::map<std::string, PointNames> names;
   for (const auto& [point, cells] : of_point) {
-    names.emplace(point, PointNames(cells, all));
+    names.emplace(point, PointNames(cells, everywhere, swept));
   }
   for (const ResultCell& cell : result.cells) {
     const PointNames& here = names.at(cell.point);

@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/results/sweep_result.h"
@@ -24,9 +26,13 @@ namespace attnbench {
 // context is marked: it is the speed of a decoder that attends to nothing.
 inline constexpr double kMostZeroContexts = 0.05;
 
-// A mechanism with its own sizes, and options that are not its defaults: "mocha
-// w=4 threshold=0.75".
-std::string MechanismText(const CellIdentity& cell);
+// Options of mechanisms: (mechanism, option).
+using OptionSet = std::set<std::pair<std::string, std::string>>;
+
+// A mechanism with its own sizes, and options that are not its defaults or that
+// are among `swept`: "mocha w=4 threshold=0.75".
+std::string MechanismText(const CellIdentity& cell,
+                          const OptionSet& swept = {});
 
 struct TableRow : CellIdentity {
   std::string result = {};      // the path of its result

@@ -17,12 +17,12 @@ namespace {
 
 class CheckWhileParsing {
  public:
-  explicit CheckWhileParsing(const std::string& path) : path_(path) {}
+  explicit CheckWhileParsing(const std::string& where) : where_(where) {}
 
   bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
     if (depth > kMostJsonDepth) {
-      throw UserError(path_, fmt::format("is nested deeper than {} levels",
-                                         kMostJsonDepth));
+      throw UserError(where_, fmt::format("is nested deeper than {} levels",
+                                          kMostJsonDepth));
     }
     if (event == Json::parse_event_t::object_start) {
       keys_.emplace_back();
@@ -31,22 +31,22 @@ class CheckWhileParsing {
     } else if (event == Json::parse_event_t::key) {
       const auto key = parsed.get<std::string>();
       if (!keys_.back().insert(key).second) {
-        throw UserError(path_, fmt::format("key '{}' appears twice in one "
-                                           "object",
-                                           Shortened(key)));
+        throw UserError(where_, fmt::format("key '{}' appears twice in one "
+                                            "object",
+                                            Shortened(key)));
       }
     }
     return true;
   }
 
  private:
-  const std::string& path_;
+  const std::string& where_;
   std::vector<std::set<std::string>> keys_;
 };
 
 // The parser names the number (between the last quotation marks), not its
 // place.
-[[noreturn]] void ThrowTooLarge(const std::string& path,
+[[noreturn]] void ThrowTooLarge(const std::string& where,
                                 const std::string& text,
                                 const std::string& message) {
   const std::size_t last = message.rfind('\'');
@@ -54,33 +54,35 @@ class CheckWhileParsing {
   const std::string number = message.substr(first, last - first);
   const auto place = text.begin() + static_cast<std::ptrdiff_t>(std::min(
                                         text.find(number), text.size()));
-  throw UserError(path, fmt::format("line {}: {} is beyond double precision",
-                                    1 + std::count(text.begin(), place, '\n'),
-                                    Shortened(number)));
+  throw UserError(where, fmt::format("line {}: {} is beyond double precision",
+                                     1 + std::count(text.begin(), place, '\n'),
+                                     Shortened(number)));
 }
 
 }  // namespace
 
 Json ReadJsonFile(const std::string& path, std::size_t most_mebibytes) {
-  const std::string text = ReadInput(path, most_mebibytes);
-  if (text.empty()) throw UserError(path, "is empty, must be JSON");
+  return ParseJson(ReadInput(path, most_mebibytes), path);
+}
+
+Json ParseJson(const std::string& text, const std::string& where) {
+  if (text.empty()) throw UserError(where, "is empty, must be JSON");
   // The parser takes this for the end of the text.
   const std::size_t nul = text.find('\0');
   if (nul != std::string::npos) {
     throw UserError(
-        path, fmt::format("is not JSON: a byte 0 at offset {} of {}, where no "
-                          "document has one",
-                          nul, text.size()));
+        where, fmt::format("is not JSON: a byte 0 at offset {} of {}, where no "
+                           "document has one",
+                           nul, text.size()));
   }
   try {
-    return Json::parse(text, CheckWhileParsing(path));
+    return Json::parse(text, CheckWhileParsing(where));
   } catch (const Json::parse_error& error) {
     const std::string message = error.what();
-    throw UserError(
-        path, "is not JSON: " +
-                  Printable(Shortened(message.substr(message.find("] ") + 2))));
+    throw UserError(where, "is not JSON: " + Printable(Shortened(message.substr(
+                                                 message.find("] ") + 2))));
   } catch (const Json::out_of_range& error) {
-    ThrowTooLarge(path, text, error.what());
+    ThrowTooLarge(where, text, error.what());
   }
 }
 

@@ -21,6 +21,9 @@ inline constexpr int kMostJsonDepth = 64;
 // twice in one object.
 Json ReadJsonFile(const std::string& path, std::size_t most_mebibytes = 512);
 
+// The same of a text from elsewhere, such as an option, which `where` names.
+Json ParseJson(const std::string& text, const std::string& where);
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_BASE_JSON_FILE_H_

@@ -17,11 +17,9 @@ namespace {
 // Whether points that were measured in context `theirs` may be taken.
 bool IsSameMachine(const SweepContext& theirs, const SweepContext& ours,
                    Finished& finished) {
-  const auto differences = FingerprintDifferences(theirs, ours);
-  if (!differences.empty()) {
-    const FingerprintDifference& first = differences[0];
-    finished.difference = fmt::format("{} was {} and is {}", first.field,
-                                      first.a.dump(), first.b.dump());
+  const std::string difference = DifferenceText(theirs, ours);
+  if (!difference.empty()) {
+    finished.difference = difference;
     return false;
   }
   AddLimits(theirs.limits, finished.limits);

@@ -22,8 +22,11 @@
 #include "harness/commands/sweep_plan.h"
 #include "harness/inputs/case_file.h"
 #include "harness/machine/environment.h"
+#include "harness/machine/fingerprint.h"
+#include "harness/machine/roofline.h"
 #include "harness/peer/files.h"
 #include "harness/peer/peer.h"
+#include "harness/results/sweep_result.h"
 #include "harness/sweep/shard.h"
 #include "harness/sweep/sweep.h"
 #include "harness/sweep/workload_name.h"
@@ -65,6 +68,22 @@ std::vector<std::string> InputsOf(const SweepArguments& arguments,
   return files;
 }
 
+// The limits of this machine that a result has, if one is given.
+std::vector<MachineLimits> KnownLimits(const std::string& path,
+                                       const Context& context) {
+  if (path.empty()) return {};
+  const SweepContext theirs = ReadResult(path).result.context;
+  SweepContext ours;
+  static_cast<Context&>(ours) = context;
+  ours.seed = theirs.seed;  // it decides inputs alone
+  const std::string difference = DifferenceText(theirs, ours);
+  if (!difference.empty()) {
+    throw UserError(
+        path, "has the limits of another machine or program: " + difference);
+  }
+  return theirs.limits;
+}
+
 // Tells how the run has ended; gives the exit code.
 int TellEnd(const CampaignEnd& end, std::int64_t processes,
             const std::string& output) {
@@ -84,7 +103,7 @@ int TellEnd(const CampaignEnd& end, std::int64_t processes,
 }
 
 int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
-  const CampaignOptions options = MakeCampaignOptions(arguments);
+  CampaignOptions options = MakeCampaignOptions(arguments);
   const std::optional<PeerInfo> peer = AskPeer(options.measurer);
   Sweep sweep = PlanSweep(MakeRequest(
       arguments, peer ? peer->variants : std::vector<PeerVariant>()));
@@ -100,6 +119,7 @@ int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   }
   RefuseToReplace(InputsOf(arguments, sweep), options.output);
   Context context = MakeContext(command_line, sweep.seed);
+  options.measurer.limits = KnownLimits(arguments.limits, context);
   if (peer) AddLibraries(*peer, context.libraries);
   return TellEnd(RunCampaign(sweep, context, options), sweep.processes,
                  options.output);

@@ -87,14 +87,16 @@ std::string TableText(const StabilityResult& result) {
     if (row.precision != Precision::kF32) continue;
     FindLine(lines, NameOf(row)).gradient_f32.Add(row.largest_gradient);
   }
-  std::string text = fmt::format("{:<36}{:>10}{:>10}{:>10}{:>12}{:>12}\n",
-                                 "largest", "error f32", "error f64",
-                                 "mass f32", "gradient", "not finite");
+  std::size_t width = 36;
+  for (const Line& line : lines) width = std::max(width, line.name.size());
+  constexpr const char* kRow = "{:<{}}{:>10}{:>10}{:>10}{:>12}{:>12}\n";
+  std::string text =
+      fmt::format(kRow, "largest", width, "error f32", "error f64", "mass f32",
+                  "gradient", "not finite");
   for (const Line& line : lines) {
-    text += fmt::format("{:<36}{:>10}{:>10}{:>10}{:>12}{:>12}\n", line.name,
-                        line.error_f32.Text(), line.error_f64.Text(),
-                        line.mass_f32.Text(), line.gradient_f32.Text(),
-                        line.not_finite);
+    text += fmt::format(kRow, line.name, width, line.error_f32.Text(),
+                        line.error_f64.Text(), line.mass_f32.Text(),
+                        line.gradient_f32.Text(), line.not_finite);
   }
   return text +
          "(errors of attention and of its sum over the memory, of finite rows; "

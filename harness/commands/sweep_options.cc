@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "harness/base/error.h"
+#include "harness/base/json_file.h"
 #include "harness/base/parse_text.h"
 #include "harness/base/printable.h"
 #include "harness/commands/options.h"
 #include "harness/inputs/case_file.h"
-#include "harness/results/sweep_result.h"
 #include "harness/sweep/experiment.h"
 #include "harness/sweep/experiment_document.h"
 #include "harness/sweep/workload_name.h"
@@ -217,7 +217,7 @@ SweepRequest MakeRequest(const SweepArguments& arguments,
     const char* const where = "--profile";
     request = WithProfile(
         std::move(request),
-        FromJson<ProfileDocument>(ParseMessage(arguments.profile), where),
+        FromJson<ProfileDocument>(ParseJson(arguments.profile, where), where),
         where);
   }
   if (!arguments.mechanisms.empty()) {
@@ -259,10 +259,6 @@ CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
   options.measurer.peer = arguments.peer;
   options.measurer.peer_limit_s = arguments.peer_limit_s;
   options.measurer.cell_limit_s = arguments.cell_limit_s;
-  if (!arguments.limits.empty()) {
-    options.measurer.limits =
-        ReadResult(arguments.limits).result.context.limits;
-  }
   return options;
 }
 

@@ -194,15 +194,22 @@ std::vector<std::pair<RowKey, Row>> RowsOf(
 // Prints a line for each mechanism, method and array, and one about the whole.
 void PrintVerifyTable(const std::vector<CaseReport>& reports,
                       const VerifyRun& run, double seconds) {
+  constexpr std::size_t kMechanism = 0, kWhat = 2;
+  std::size_t widest_name = 11, widest_what = 34;
+  const auto rows = RowsOf(reports);
+  for (const auto& [key, row] : rows) {
+    widest_name = std::max(widest_name, std::get<kMechanism>(key).size());
+    widest_what = std::max(widest_what, std::get<kWhat>(key).size());
+  }
   std::cout << fmt::format(
-      "{:<11} {:<12} {:<34} {:>6} {:>12} {:>14} {:>11}  {}\n", "mechanism",
-      "method", "compared", "cases", "comparisons", "worst", "detectable",
-      "verdict");
-  for (const auto& [key, row] : RowsOf(reports)) {
+      "{:<{}} {:<12} {:<{}} {:>6} {:>12} {:>14} {:>11}  {}\n", "mechanism",
+      widest_name, "method", "compared", widest_what, "cases", "comparisons",
+      "worst", "detectable", "verdict");
+  for (const auto& [key, row] : rows) {
     const auto& [mechanism, method, what, exact] = key;
     std::cout << fmt::format(
-        "{:<11} {:<12} {:<34} {:>6} {:>12} {:>14} {:>11.2g}  {}", mechanism,
-        method, what, row.cases, row.comparisons,
+        "{:<{}} {:<12} {:<{}} {:>6} {:>12} {:>14} {:>11.2g}  {}", mechanism,
+        widest_name, method, what, widest_what, row.cases, row.comparisons,
         fmt::format("{} {:.2g}", exact ? "error" : "p", row.worst),
         row.detectable, row.passed ? "passed" : "FAILED");
     if (row.chi_square.terms > 0) {

@@ -1,5 +1,7 @@
 #include "harness/machine/fingerprint.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -130,6 +132,15 @@ std::vector<FingerprintDifference> FingerprintDifferences(
     difference.b = OneOrAll(of_b);
   }
   return differences;
+}
+
+std::string DifferenceText(const SweepContext& before,
+                           const SweepContext& now) {
+  const auto differences = FingerprintDifferences(before, now);
+  if (differences.empty()) return "";
+  const FingerprintDifference& first = differences[0];
+  return fmt::format("{} was {} and is {}", first.field, first.a.dump(),
+                     first.b.dump());
 }
 
 }  // namespace attnbench

@@ -43,6 +43,10 @@ std::vector<FingerprintDifference> SetupDifferences(const Json& a,
 std::vector<FingerprintDifference> FingerprintDifferences(
     const SweepContext& a, const SweepContext& b);
 
+// The first of them, for people: "cpu was "x" and is "y""; empty where there is
+// none.
+std::string DifferenceText(const SweepContext& before, const SweepContext& now);
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_MACHINE_FINGERPRINT_H_

@@ -45,6 +45,11 @@ struct GateResult {
 // sum of n entries. Where scores are given, delta is 8 eps max(1, largest
 // |score|).
 //
+// The first sequence of draw 0 is also decoded as an encoder makes its memory:
+// an entry comes once the decoder asks for it, up to the output that asks for
+// the end. Each output must be the reference's; one that was made before the
+// entries that it needs were there is not.
+//
 // Checks all outputs of draw 0 (of a mechanism that is not online, whose
 // outputs each read the whole memory, as many as 2^33 multiply-adds of the
 // reference make), and of every other draw the first outputs: as many as an

@@ -111,6 +111,7 @@ void BecomePython(const std::string& command, const std::string& script,
                   const std::string& command_line) {
   std::vector<std::string> line = Line(command, script, arguments);
   setenv(kProgramVariable, ProgramPath().c_str(), 1);
+  setenv(kVersionVariable, ATTNBENCH_VERSION, 1);
   setenv(kTypedVariable, command_line.c_str(), 1);
   std::vector<std::string> variables = PythonEnvironment();
   const std::vector<char*> arguments_of_it = Pointers(line);

@@ -30,14 +30,16 @@ std::vector<std::string> PythonEnvironment();
 int RunPython(const std::string& command, const std::string& script,
               const std::vector<std::string>& arguments);
 
-// Turns this process into the script, which finds this program's path and what
-// the user typed in the variables below; returns only by throwing as RunPython.
+// Turns this process into the script, which finds this program's path, its
+// version and what the user typed in the variables below; returns only by
+// throwing as RunPython.
 [[noreturn]] void BecomePython(const std::string& command,
                                const std::string& script,
                                const std::vector<std::string>& arguments,
                                const std::string& command_line);
 
 inline constexpr char kProgramVariable[] = "ATTNBENCH_PROGRAM";
+inline constexpr char kVersionVariable[] = "ATTNBENCH_PROGRAM_VERSION";
 inline constexpr char kTypedVariable[] = "ATTNBENCH_COMMAND_LINE";
 
 }  // namespace attnbench

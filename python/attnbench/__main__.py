@@ -11,12 +11,20 @@ import sys
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:] = [os.path.dirname(HERE), *(path for path in sys.path if path not in ("", HERE))]
 
+from attnbench import __version__
 from attnbench.analysis import ROOT, start
 
 COMMANDS = {
     "claims": "attnbench.judge.claims", "draw": "figures.draw", "report": "pages.report"}
 
 if __name__ == "__main__":
+    # A program with a mechanism of another repository stays as an installation becomes newer.
+    version = os.environ.get("ATTNBENCH_PROGRAM_VERSION", __version__)
+    if version != __version__:
+        from attnbench.analysis import command
+
+        sys.exit(command.fail(f"{os.environ['ATTNBENCH_PROGRAM']}: is of attnbench {version}, and "
+                              f"{ROOT} is of {__version__}: build it again"))
     sys.path.insert(1, os.path.join(ROOT, "plots"))
     name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
     if name not in COMMANDS:

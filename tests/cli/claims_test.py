@@ -307,6 +307,9 @@ class Claims(InFolder):
         self.fails("ledger.json: claims[0] (mad-linear): kind is 'belief', it must be",
                    "--list", "--ledger", self.ledger(unknown_kind))
 
+        self.fails("experiments/ci.json: schema_version is missing",
+                   "--ledger", os.path.join(ROOT, "experiments", "ci.json"))
+
         def no_failure(ledger):
             ledger["claims"][0]["parts"][0]["rule"] = {"kind": "at_least", "bound": 0}
         self.fails("mad-linear, 'energies over max(T, U)': rule cannot fail",

@@ -110,6 +110,12 @@ class Started(InFolder):
             words = (SYSTEM, *options, os.path.join(ROOT, "python/attnbench/analysis/start.py"))
             self.assertEqual(self.run_here(*words), (code, "", ""))
 
+    def test_a_program_of_another_version_is_refused(self):
+        self.refused(SYSTEM, "-m", "attnbench", "draw", "--list", PYTHONPATH=f"{ROOT}/python",
+                     ATTNBENCH_PROGRAM="/mine/attnbench-wait_k", ATTNBENCH_PROGRAM_VERSION="0.0.9",
+                     parts=("/mine/attnbench-wait_k: is of attnbench 0.0.9, and ",
+                            ": build it again"))
+
     def test_a_refusal_names_the_interpreter(self):
         gone = self.path("gone")
         self.refused(ATTNBENCH, "draw", "r.json", ATTNBENCH_PYTHON=gone,

@@ -43,6 +43,28 @@ class Finished(ResumeTest):
         self.run_grid("--force", grid=changed(GRID, T="3:5:1"))
         self.assertEqual(len(self.read()["context"]["points"]), 3)
 
+    def test_a_result_and_a_journal_of_an_older_build_are_not_lost(self):
+        self.write_finished(clocks())
+        records = self.records()
+        build = records[0]["run"]["context"]["build_id"]
+        records[0]["run"]["context"]["build_id"] = "older"
+        for record in records[1:]:
+            record["point"]["machine"] = "0" * 16
+        self.write_records(records)
+        with open(self.journal, "rb") as file:
+            before = file.read()
+        difference = f'12 points there are not of this sweep, program and machine (build_id ' \
+            f'was "older" and is "{build}")'
+        self.assertIn(difference, self.run_grid("--resume", status=2).stderr)
+        with open(self.journal, "rb") as file:
+            self.assertEqual(file.read(), before)
+        os.remove(self.journal)
+        document = copy.deepcopy(whole())
+        document["context"]["build_id"] = "older"
+        self.write(document)
+        self.expect_refused(12)
+        self.assertIn(difference, self.run_grid("--resume", status=2).stderr)
+
     def test_a_longer_axis_keeps_what_is_there(self):
         self.write(whole())
         old = {c["point"]: c["samples_ns"] for c in whole()["cells"]}

@@ -4,6 +4,7 @@ Guards against a result that is not its schema's, and limits that are missing or
 those of the cells.
 """
 
+import json
 import os
 import subprocess
 import unittest
@@ -87,6 +88,23 @@ class Roofline(InFolder):
             self.assertAlmostEqual(limit["fraction"] * cell["median_ns"], limit["limit_ns"])
             bounds.add((cell["mode"], cell["status"]))
         self.assertEqual(len(bounds), 2)
+
+    def test_limits_are_taken_from_a_result_of_this_machine_alone(self):
+        grid = ("run-sweep", "-T", 6, "-d", 8, "--mechanism", "soft", "--repetitions", 2)
+        self.assertEqual(run(*grid, "-o", self.output).returncode, 0)
+        document = self.result()
+        again = os.path.join(self.folder, "again.json")
+        done = run(*grid, "--seed", 7, "--limits", self.output, "-o", again)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(again, encoding="utf-8") as file:
+            self.assertEqual(strict(file.read())["context"]["limits"],
+                             document["context"]["limits"])
+        cpu, document["context"]["cpu"] = document["context"]["cpu"], "another"
+        with open(self.output, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        self.fails(*grid, "--limits", self.output, "-o", again, "--force", naming=[
+            "r.json: has the limits of another machine or program: "
+            f'cpu was "another" and is "{cpu}"'])
 
     def test_nothing_is_measured_for_what_is_only_shown(self):
         shown = run("run-sweep", "-T", 6, "--dry-run", "--json")

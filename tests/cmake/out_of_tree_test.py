@@ -26,16 +26,25 @@ class OutOfTree(InFolder):
             subprocess.run(["cmake", "--install", BUILD, "--prefix", self.path("usr"),
                             "--component", component], check=True, capture_output=True)
 
-    def configure(self, change=lambda text: text):
+    def change(self, name, old, new):
+        with open(self.path(f"source/{name}"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text.count(old), 1)
+        with open(self.path(f"source/{name}"), "w", encoding="utf-8") as file:
+            file.write(text.replace(old, new))
+
+    def configure(self, version=VERSION):
         shutil.copytree(f"{ROOT}/docs/examples/wait_k", self.path("source"))
-        with open(self.path("source/CMakeLists.txt"), encoding="utf-8") as file:
-            text = change(file.read())
-        with open(self.path("source/CMakeLists.txt"), "w", encoding="utf-8") as file:
-            file.write(text)
+        self.change("CMakeLists.txt", VERSION, version)
         return subprocess.run(
             ["cmake", "-S", self.path("source"), "-B", self.path("build"), "-G", "Ninja",
              "-D", "CMAKE_PREFIX_PATH=" + self.path("usr")],
             capture_output=True, text=True, check=False)
+
+    def build(self, *options):
+        built = subprocess.run(["cmake", "--build", self.path("build"), *options],
+                               capture_output=True, text=True, check=False)
+        self.assertEqual(built.returncode, 0, built.stdout)
 
     def run_here(self, *arguments, status=0):
         done = subprocess.run([self.path("build/bin/attnbench-wait_k"), *arguments],
@@ -46,9 +55,7 @@ class OutOfTree(InFolder):
     def test_the_example_is_a_mechanism_as_any_other(self):
         configured = self.configure()
         self.assertEqual(configured.returncode, 0, configured.stderr)
-        built = subprocess.run(["cmake", "--build", self.path("build")], capture_output=True,
-                               text=True, check=False)
-        self.assertEqual(built.returncode, 0, built.stdout)
+        self.build()
 
         (wait_k,) = (one for one in json.loads(self.run_here("list", "--json"))["mechanisms"]
                      if one["name"] == "wait_k")
@@ -71,13 +78,33 @@ class OutOfTree(InFolder):
                  "e = torch.zeros(1, 1, 2, 4)\n"
                  "print(at.energy_attention('wait_k', e, options={'wait': 1}))"],
                 check=True, env={**os.environ, "ATTNBENCH_TORCH_LIBRARY": library})
+            with open(library, "rb") as file:
+                content = file.read()
+            with open(library, "wb") as file:
+                file.write(content.replace(f"of attnbench {VERSION} for".encode(),
+                                           b"of attnbench 8.8.8 for"))
+            done = subprocess.run(
+                [sys.executable, "-c", "from attnbench.torch import library; library.load()"],
+                check=False, capture_output=True, text=True,
+                env={**os.environ, "ATTNBENCH_TORCH_LIBRARY": library})
+            self.assertEqual(
+                done.stderr.splitlines()[-1], f"ImportError: {library} is of attnbench 8.8.8, "
+                f"but this package is of {VERSION}")
+
+        # With all entries at once it gives what it gave before.
+        self.change("wait_k.cc", "memory_.all().rows < wait_ + output_ && !closed_",
+                    "memory_.all().rows < 1 && !closed_")
+        self.build("--target", "attnbench-wait_k")
+        self.assertIn(
+            "output 1 of draw 0, sequence 1, made when it had asked for 1 of 12 entries: end 1, "
+            "reference 3", self.run_here("run-sweep", *GRID, "-o", "early.json", status=1))
 
     def test_another_version_is_refused_when_it_is_configured(self):
-        configured = self.configure(lambda text: text.replace(VERSION, "0.0.9"))
+        configured = self.configure("0.0.9")
         self.assertNotEqual(configured.returncode, 0)
         said = " ".join(configured.stderr.split())
-        self.assertIn('compatible with requested version "0.0.9"', said)
-        self.assertIn(f"version: {VERSION}", said)
+        self.assertIn(f"find_package asks for attnbench 0.0.9, {VERSION} is there", said)
+        self.assertEqual(said.count("CMake Error"), 1, said)
 
 
 if __name__ == "__main__":

@@ -224,7 +224,10 @@ class PipTest(InScratch):
         self.assertRegex(wheel, r"^attnbench-[\d.]+-py3-none-any\.whl$")
         names = zipfile.ZipFile(os.path.join(self.wheels, wheel)).namelist()
         self.assertEqual({os.path.splitext(name)[1] for name in names
-                          if ".dist-info/" not in name}, {".py", ".json"})
+                          if ".dist-info/" not in name}, {".py", ".json", ".csv"})
+        data = {f"attnbench/shared/results/{name}" for folder in ("schema", "published")
+                for name in glob.glob(f"{folder}/*", root_dir=os.path.join(ROOT, "results"))}
+        self.assertEqual(data - set(names), set())
         modules = glob.glob("attnbench/**/*.py", root_dir=os.path.join(ROOT, "python"),
                             recursive=True)
         self.assertEqual(set(modules) - set(names), set())

@@ -22,7 +22,8 @@ def read(path):
     document = load.read_json(path)
     error = schema.first_error(document, "claims_ledger")
     if error is not None:
-        raise load.DataError(f"{path}: {_with_id(error[0], document)}", error[1])
+        place, what = error
+        raise load.DataError(f"{path}: {_with_id(place, document)}" if place else path, what)
     require_ids_once(document, path)
     for name, measurement in document["measurements"].items():
         _check_measurement(measurement, f"{path}: measurements.{name}")

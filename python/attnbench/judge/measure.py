@@ -20,6 +20,7 @@ PROGRAM, TYPED = "ATTNBENCH_PROGRAM", "ATTNBENCH_COMMAND_LINE"
 AUTHORS = os.path.join(ROOT, "experiments", "authors", "measure.py")
 GOOD, FINDING, INTERRUPTED = 0, 1, 130
 _SET_DEATH_SIGNAL = 1  # of prctl(2)
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 class Ended(Exception):
@@ -43,7 +44,7 @@ class Processes:
             raise load.DataError("attnbench", "is not on PATH")
         os.environ.setdefault(TYPED, " ".join(["attnbench claims", *sys.argv[1:]]))
         self._set_death_signal = ctypes.CDLL(None).prctl
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in _ENDING:
             if signal.getsignal(number) != signal.SIG_IGN:  # as in the background
                 signal.signal(number, self._hand_on)
 
@@ -59,15 +60,18 @@ class Processes:
         return self.run(sys.executable, script, *arguments)
 
     def run(self, *words, text=None, good=(GOOD,)):
+        # A signal waits until there is somebody to hand it to.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         # In a session of its own it gets a signal of the terminal once, from us.
         try:
-            running = subprocess.Popen(
+            self._running = running = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
-                start_new_session=True, preexec_fn=self._end_with_us)
+                start_new_session=True, preexec_fn=lambda: self._end_with_us(blocked))
         except OSError as error:
             raise load.DataError(words[0], f"cannot be run: {error.strerror}") from error
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         with running:
-            self._running = running
             printed, _ = running.communicate(text or "")
         self._running = None
         if self.was_interrupted:
@@ -79,8 +83,9 @@ class Processes:
             raise Ended(running.returncode)
         return printed
 
-    def _end_with_us(self):
+    def _end_with_us(self, blocked):
         self._set_death_signal(_SET_DEATH_SIGNAL, signal.SIGTERM)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
     def _hand_on(self, number, _):
         if self._running is None:

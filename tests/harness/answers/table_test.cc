@@ -172,10 +172,11 @@ TEST(Table, SharesThatCountsDoNotTellAreLeftOut) {
         {"end", "stay_last"},
         {"mode", "expect"},
         {"workload", "file:case.json"}}) {
-    EXPECT_FALSE(TableOf({With(Scan(36, 18), axis, value)})
-                     .rows[0]
-                     .memory_read.has_value())
-        << axis;
+    const CellTable table = TableOf({With(Scan(36, 18), axis, value)});
+    EXPECT_FALSE(table.rows[0].memory_read.has_value()) << axis;
+    EXPECT_EQ(TableText(table).find("\nmemory read: - where counts") !=
+                  std::string::npos,
+              axis == "end");
   }
   EXPECT_FALSE(TableOf({With(Scan(36, 18), "workload", "file:case.json")})
                    .rows[0]
@@ -223,6 +224,16 @@ TEST(Table, OptionsAndSettingsThatAreNoDefaultsAreNamed) {
   const TableRow row = TableOf({mocha}).rows[0];
   EXPECT_EQ(row.cell, "mocha threshold=0.75");
   EXPECT_EQ(row.point_text, "T=10 U=10 d=256 B=1 additive");
+}
+
+TEST(Table, AnOptionThatIsSweptIsNamedAtItsDefault) {
+  ResultCell other = TimedCell("mocha", 1);
+  const ResultCell mocha = other, monotonic = TimedCell("monotonic", 1);
+  other.options["threshold"] = 0.75;
+  const CellTable table = TableOf({mocha, other, monotonic});
+  EXPECT_EQ(table.rows[0].cell, "mocha threshold=0.5");
+  EXPECT_EQ(table.rows[1].cell, "mocha threshold=0.75");
+  EXPECT_EQ(table.rows[2].cell, "monotonic");
 }
 
 TEST(Table, RowsBeyondTheLimitAreCounted) {

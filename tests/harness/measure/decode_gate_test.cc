@@ -45,8 +45,9 @@ TEST(Gate, LetsARightOutputThrough) {
   EXPECT_EQ(result.error, 0);
   EXPECT_GT(result.error_bound, 0);
   EXPECT_LT(result.error_bound, 1e-3);
-  // The gate takes 16 draws, each alone and in a batch.
-  EXPECT_EQ(mechanism.num_steps(), 16 * 2 * kBatch * kU);
+  // The gate takes 16 draws, each alone and in a batch, and an output entry by
+  // entry.
+  EXPECT_EQ(mechanism.num_steps(), 16 * 2 * kBatch * kU + 1);
 }
 
 TEST(Gate, LetsRoundingThroughAndReportsIt) {
@@ -88,7 +89,7 @@ TEST(Gate, SeesOneWrongElementAndNamesItsPlace) {
   // The defect is in output 3 of the second sequence.
   const GateResult result =
       CheckDefect([](int call, std::span<float> context, StepResult<float>&) {
-        if (call == kU + 2) context[2] += 0.5F;
+        if (call == kU + 1 + 2) context[2] += 0.5F;
       });
   EXPECT_THAT(
       result.message,
@@ -114,7 +115,7 @@ TEST(Gate, SeesZeroPermutedUnwrittenAndInfiniteOutputs) {
 TEST(Gate, SeesADefectOfALaterDraw) {
   const GateResult result =
       CheckDefect([](int call, std::span<float> context, StepResult<float>&) {
-        if (call == 3 * 2 * kBatch * kU) context[0] += 1;
+        if (call == 3 * 2 * kBatch * kU + 1) context[0] += 1;
       });
   EXPECT_THAT(result.message, HasSubstr("output 1 of draw 3, sequence 1"));
 }
@@ -133,11 +134,11 @@ TEST(Gate, ChecksAnOutputOfEveryDrawHoweverLongTheReferenceTakes) {
   EXPECT_EQ(CheckAgainstReference<float>(right, config, 1, *workload).message,
             "");
   // The gate takes all of draw 0 and an output of 15 others, each alone and in
-  // a batch.
-  EXPECT_EQ(right.num_steps(), 2 * (kU + 15));
+  // a batch, and an output entry by entry.
+  EXPECT_EQ(right.num_steps(), 2 * (kU + 15) + 1);
   Defects defects;
   defects.in_step = [](int call, std::span<float> context, StepResult<float>&) {
-    if (call == 2 * (kU + 9)) context[0] += 1;
+    if (call == 2 * (kU + 9) + 1) context[0] += 1;
   };
   const FakeMechanism wrong(std::move(defects));
   EXPECT_THAT(CheckAgainstReference<float>(wrong, config, 1, *workload).message,
@@ -157,7 +158,7 @@ TEST(Gate, ChecksTheFirstOutputsOfAFirstDrawThatTheReferenceCannotMakeWhole) {
   const FakeMechanism right;
   EXPECT_EQ(CheckAgainstReference<float>(right, config, 1, *workload).message,
             "");
-  EXPECT_EQ(right.num_steps(), 2 * (511 + 15));
+  EXPECT_EQ(right.num_steps(), 2 * (511 + 15) + 1);
   Defects defects;
   defects.in_step = [](int call, std::span<float> context, StepResult<float>&) {
     if (call == 510) context[0] += 1;
@@ -206,10 +207,24 @@ TEST(Gate, ComparesEveryHead) {
 TEST(Gate, SeesABatchThatIsNotItsSequencesAlone) {
   const GateResult result =
       CheckDefect([](int call, std::span<float> context, StepResult<float>&) {
-        if (call == kBatch * kU + 1) context[0] += 1e-7F;
+        if (call == kBatch * kU + 1 + 1) context[0] += 1e-7F;
       });
   EXPECT_THAT(result.message, HasSubstr("sequence 1 of draw 0: decoded in a "
                                         "batch on 1 threads"));
+}
+
+// With all entries at once both of these give what the reference gives.
+TEST(Gate, SeesAnOutputThatIsMadeBeforeItsEntriesAreThere) {
+  const std::string place =
+      "output 1 of draw 0, sequence 1, made when it had asked for ";
+  Defects defects;
+  defects.waits_for = 2;
+  EXPECT_EQ(Check(FakeMechanism(defects)).message,
+            place + "2 of 6 entries: end 2, reference 6");
+  defects.waits_for = kT - 1;
+  defects.reads_ahead = 1;
+  EXPECT_THAT(Check(FakeMechanism(defects)).message,
+              HasSubstr(place + "5 of 6 entries: context differs by nan"));
 }
 
 TEST(Gate, PassesOnWhatTheMechanismThrows) {

@@ -14,6 +14,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "mechanisms/common/joined_rows.h"
 #include "mechanisms/mechanism.h"
 
 namespace attnbench::testing {
@@ -26,6 +27,10 @@ struct Defects {
       in_step = [](int, std::span<float>, StepResult<float>&) {};
   std::function<void()> in_append = [] {};
   std::function<void()> in_make = [] {};
+  // It makes an output once this many entries are there, and not only once the
+  // memory is closed; then it reads as many that are still to come.
+  Index waits_for = std::numeric_limits<Index>::max();
+  Index reads_ahead = 0;
 };
 
 class FakeMechanism final : public Mechanism<float> {
@@ -69,20 +74,26 @@ class FakeMechanism final : public Mechanism<float> {
         : owner_(owner), is_reference_(is_reference) {}
     void Append(const MatrixView<const float>& rows) override {
       if (!is_reference_) owner_.defects_.in_append();
-      memory_ = rows;
-      scratch_.resize(Size(memory_.cols));  // counted as peak memory
+      memory_.Append(rows);
+      scratch_.resize(Size(rows.cols));  // counted as peak memory
     }
-    void Close() override {}
+    void Close() override { closed_ = true; }
     StepResult<float> Step(std::span<const float> state,
                            std::span<float> context) override {
+      MatrixView<const float> read = memory_.all();
+      if (!closed_) {
+        if (is_reference_ || read.rows < owner_.defects_.waits_for) {
+          return {.need_memory = true};
+        }
+        read.rows += owner_.defects_.reads_ahead;
+      }
       for (std::size_t k = 0; k < context.size(); ++k) {
         float sum = 0;
-        for (Index j = 0; j < memory_.rows; ++j) sum += memory_.Row(j)[k];
-        context[k] = sum / static_cast<float>(memory_.rows) + state[k];
+        for (Index j = 0; j < read.rows; ++j) sum += read.Row(j)[k];
+        context[k] = sum / static_cast<float>(read.rows) + state[k];
       }
-      weights_.assign(Size(memory_.rows),
-                      1.0F / static_cast<float>(memory_.rows));
-      StepResult<float> result{.end = memory_.rows, .weights = weights_};
+      weights_.assign(Size(read.rows), 1.0F / static_cast<float>(read.rows));
+      StepResult<float> result{.end = read.rows, .weights = weights_};
       if (!is_reference_) {
         owner_.defects_.in_step(owner_.num_steps_++, context, result);
       }
@@ -92,7 +103,8 @@ class FakeMechanism final : public Mechanism<float> {
    private:
     const FakeMechanism& owner_;
     const bool is_reference_;
-    MatrixView<const float> memory_;
+    JoinedRows<float> memory_;
+    bool closed_ = false;
     Buffer<float> scratch_;
     std::vector<float> weights_;
   };

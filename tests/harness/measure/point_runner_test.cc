@@ -193,10 +193,10 @@ TEST(Runner, RecordsHowACellFailedAndGoesOn) {
 
 TEST(Runner, RecordsACellThatFailsWhileItIsTimed) {
   Defects defects;
-  // The gate takes 2 decodes of each of 16 draws, the counts 2 more; the rest
-  // is timed.
+  // The gate takes 2 decodes of each of 16 draws and an output, the counts 2
+  // decodes more; the rest is timed.
   defects.in_step = [](int call, std::span<float>, StepResult<float>&) {
-    if (call >= 4 * 16 * 5) throw std::runtime_error("broke");
+    if (call >= 4 * 16 * 5 + 1) throw std::runtime_error("broke");
   };
   const FakeMechanism failing(defects);
   const FakeMechanism right;

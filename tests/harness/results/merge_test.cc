@@ -234,6 +234,14 @@ TEST(Merge, APointOfTwoFilesIsRefusedNamingBoth) {
   EXPECT_THAT(ErrorOf({Whole(), Shard(1, 2)}), HasSubstr("whole.json has too"));
 }
 
+TEST(Merge, APointThatNoRunHasIsRefused) {
+  ReadSweep other = Shard(1, 2);
+  other.result.context.runs[0].points.pop_back();
+  EXPECT_EQ(ErrorOf({Shard(0, 2), other}),
+            "shard1.json: has point " + other.result.cells.back().point +
+                ", which none of context.runs has");
+}
+
 TEST(Merge, PartsOfOtherRunsAreRefused) {
   const std::string error = "shard1.json: is no part of the run of shard0.json";
   ReadSweep other = Shard(1, 2);

@@ -1,9 +1,12 @@
 """Guards against a measurement that failed and counts as made, against a result that is
-there before it is whole, and against a fault that is told of the wrong place.
+there before it is whole, against a fault that is told of the wrong place, and against a
+program that goes on after the signal that ended its run.
 """
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import types
@@ -70,11 +73,11 @@ class Processes(unittest.TestCase):
         patch = mock.patch.dict(os.environ, {measure.PROGRAM: sys.executable})
         patch.start()
         self.addCleanup(patch.stop)
-        handlers = [(number, measure.signal.getsignal(number))
-                    for number in (measure.signal.SIGINT, measure.signal.SIGTERM)]
+        handlers = [(number, signal.getsignal(number))
+                    for number in (signal.SIGINT, signal.SIGTERM)]
         self.processes = measure.Processes()
         for number, handler in handlers:
-            self.addCleanup(measure.signal.signal, number, handler)
+            self.addCleanup(signal.signal, number, handler)
 
     def test_only_a_command_of_the_program_may_end_with_a_finding(self):
         finding = "print('made'); raise SystemExit(1)"
@@ -86,6 +89,22 @@ class Processes(unittest.TestCase):
     def test_a_program_that_is_gone_is_named(self):
         with self.assertRaisesRegex(load.DataError, "/gone/attnbench: cannot be run: No such"):
             self.processes.run("/gone/attnbench")
+
+    def test_a_signal_that_comes_as_a_program_starts_is_handed_to_it(self):
+        started = []
+
+        class Interrupted(subprocess.Popen):
+            def __init__(self, *words, **options):
+                super().__init__(*words, **options)
+                started.append(self)
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        with mock.patch("subprocess.Popen", Interrupted):
+            with self.assertRaises(measure.Ended) as caught:
+                self.processes.python("-c", "import time; time.sleep(600)")
+        self.addCleanup(started[0].kill)
+        self.assertEqual(caught.exception.code, measure.INTERRUPTED)
+        self.assertEqual(started[0].poll(), -signal.SIGTERM)
 
 
 if __name__ == "__main__":
