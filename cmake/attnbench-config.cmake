@@ -7,10 +7,6 @@
 # were installed for, their library attnbench_torch-NAME. A version has to be the same to
 # the last digit, as the interface of mechanisms changes with each.
 @PACKAGE_INIT@
-if(attnbench_FIND_VERSION AND NOT attnbench_FIND_VERSION VERSION_EQUAL attnbench_VERSION)
-  message(FATAL_ERROR
-    "find_package asks for attnbench ${attnbench_FIND_VERSION}, ${attnbench_VERSION} is there")
-endif()
 set(attnbench_includes @PACKAGE_INCLUDES@)
 set(attnbench_objects @PACKAGE_OBJECTS@)
 set(attnbench_data @PACKAGE_DATA@)

@@ -23,9 +23,6 @@ install(DIRECTORY mechanisms DESTINATION include/attnbench ${development}
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/attnbench-config-version.cmake
   COMPATIBILITY ExactVersion)
-# CMake takes several lines to refuse another version, attnbench-config.cmake one.
-file(APPEND ${CMAKE_BINARY_DIR}/package/attnbench-config-version.cmake
-  "if(attnbench_FIND_REQUIRED)\n  set(PACKAGE_VERSION_COMPATIBLE TRUE)\nendif()\n")
 file(RELATIVE_PATH data_from_program
   ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_DATADIR}/attnbench)
 set(INCLUDES include/attnbench)

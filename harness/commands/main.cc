@@ -193,6 +193,10 @@ void Parse(CLI::App& app, const std::vector<std::string>& arguments) {
     CheckOptionsAreKnown(app);
     throw UserError("command line", error.what());
   } catch (const UserError&) {  // an option refused its value
+    // The parser gives values to options before it looks for --help.
+    for (const CLI::App* command : app.get_subcommands()) {
+      if (command->get_help_ptr()->count() > 0) throw CLI::CallForHelp();
+    }
     CheckOptionsAreKnown(app);
     throw;
   }

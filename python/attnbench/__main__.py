@@ -23,7 +23,8 @@ if __name__ == "__main__":
     if version != __version__:
         from attnbench.analysis import command
 
-        sys.exit(command.fail(f"{os.environ['ATTNBENCH_PROGRAM']}: is of attnbench {version}, and "
+        program = os.environ.get("ATTNBENCH_PROGRAM", "ATTNBENCH_PROGRAM_VERSION")
+        sys.exit(command.fail(f"{program}: is of attnbench {version}, and "
                               f"{ROOT} is of {__version__}: build it again"))
     sys.path.insert(1, os.path.join(ROOT, "plots"))
     name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
