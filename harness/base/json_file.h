@@ -21,7 +21,8 @@ inline constexpr int kMostJsonDepth = 64;
 // twice in one object.
 Json ReadJsonFile(const std::string& path, std::size_t most_mebibytes = 512);
 
-// The same of a text from elsewhere, such as an option, which `where` names.
+// Parses a text from elsewhere, such as an option, which `where` names; throws
+// as ReadJsonFile does.
 Json ParseJson(const std::string& text, const std::string& where);
 
 }  // namespace attnbench

@@ -65,7 +65,7 @@ void AddLengthsOfCase(SweepRequest& request) {
   }
 }
 
-// What is measured.
+// Adds the options that say what is measured.
 void AddRequestOptions(CLI::App& command, SweepArguments& arguments) {
   const auto add = [&command](const std::string& names, std::string& value,
                               const char* type, const std::string& help) {
@@ -102,7 +102,7 @@ void AddRequestOptions(CLI::App& command, SweepArguments& arguments) {
   command.add_option("--profile", arguments.profile)->group("");
 }
 
-// How often and by what it is measured.
+// Adds the options that say how often, and by which programs.
 void AddMeasuringOptions(CLI::App& command, SweepArguments& arguments) {
   AddNumber(command, "--repetitions", arguments.repetitions, 1,
             kMostRepetitions,
@@ -111,10 +111,8 @@ void AddMeasuringOptions(CLI::App& command, SweepArguments& arguments) {
   AddNumber(command, "--trials", arguments.trials, 1, kMostTrials,
             "least number of trials of a cell over all rounds, e.g. "
             "--trials 100 (default 1)");
-  AddNumber(command, "--seed", arguments.seed, 0, kGreatestSeed,
-            fmt::format("from 0 to {}, of the inputs and of the order of "
-                        "measuring, e.g. --seed 7 (default 1)",
-                        kGreatestSeed));
+  AddSeed(command, "of the inputs and of the order of measuring, e.g. --seed 7",
+          arguments.seed);
   CLI::Option* const peer =
       command
           .add_option("--peer", arguments.peer,
@@ -144,7 +142,7 @@ void AddMeasuringOptions(CLI::App& command, SweepArguments& arguments) {
   command.add_option("--limits", arguments.limits)->group("");
 }
 
-// What becomes of it.
+// Adds the options that say what becomes of the result.
 void AddResultOptions(CLI::App& command, SweepArguments& arguments) {
   command.add_flag("--dry-run", arguments.dry_run,
                    "only show what would be measured, and about how long that "

@@ -17,7 +17,7 @@ std::vector<std::string> CommandNames(const CLI::App& app);
 // misspelt option, or its value taken for an argument.
 void CheckOptionsAreKnown(const CLI::App& app);
 
-// The same, also for a command or an argument.
+// Throws UserError for an option, a command or an argument that is not known.
 void CheckNothingUnknown(const CLI::App& app);
 
 // An empty value (--shard "$unset") is a mistake, not a default.
