@@ -5,6 +5,7 @@
 #define ATTNBENCH_MECHANISMS_DECODE_H_
 
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "mechanisms/mechanism.h"
@@ -30,9 +31,16 @@ void OutputOfStep(const StepResult<Real>& step, Index row, Index num_outputs,
   }
 }
 
+// A decoder that has the whole memory can make its output.
+[[noreturn]] inline void FailAsItAsksAfterTheEnd() {
+  throw std::logic_error(
+      "the decoder asks for more memory (need_memory) after Close");
+}
+
 // Makes all contexts of one sequence whose memory is known, with a decoder of
 // it that is new: Append, Close, U Steps (one Step for all under the
 // teacher-forced schedule). on_step(i, result) is called for every output.
+// Throws std::logic_error if the decoder asks for memory after Close.
 template <class Real, class OnStep>
 void DecodeWith(Decoder<Real>& decoder, const Config& config,
                 const Sequence<Real>& sequence, const OnStep& on_step) {
@@ -58,7 +66,7 @@ void DecodeWith(Decoder<Real>& decoder, const Config& config,
         sequence.contexts.data + i * sequence.contexts.row_stride,
         Size(rows_per_step * dim));
     const StepResult<Real> step = decoder.Step(state, context);
-    ATTN_CHECK(!step.need_memory);
+    if (step.need_memory) FailAsItAsksAfterTheEnd();
     if (!all_at_once) {
       on_step(i, step);
       continue;

@@ -26,6 +26,7 @@
 #define ATTNBENCH_MECHANISMS_MECHANISM_H_
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -69,7 +70,7 @@ enum class Mode { kDecode, kExpect, kGradient };
 // How a decoder gets its states: one at a time, or all beforehand.
 enum class Schedule { kOnline, kTeacherForced };
 
-// Option chunk_width of a window without a left end (infinite lookback).
+// The chunk_width of a window without a left end (infinite lookback).
 inline constexpr Index kInfiniteWidth = std::numeric_limits<Index>::max();
 
 // The value of an option.
@@ -79,6 +80,7 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
 inline const char* TypeName(const OptionValue& value) {
   constexpr const char* kNames[] = {"true or false", "a whole number",
                                     "a number", "a text"};
+  static_assert(std::size(kNames) == std::variant_size_v<OptionValue>);
   return kNames[value.index()];
 }
 
@@ -135,6 +137,9 @@ struct VariantSpec {
   // Whether it is, in training, a published approximation, which need not agree
   // with `reference`. Every other variant must, and so must all in mode decode.
   bool approximates = false;
+  // Whether it decodes with the whole memory alone, though the mechanism is
+  // online: what authors have timed.
+  bool waits_for_end = false;
 };
 
 // A published form of a training expectation, which `name` stands for: a value

@@ -95,22 +95,22 @@ void RefuseLosses(const Finished& finished, const std::string& output) {
           them, them));
 }
 
-void TellAgain(const CampaignOptions& options, std::size_t num_points,
-               const char* what) {
+void PrintAgain(const CampaignOptions& options, std::size_t num_points,
+                const char* what) {
   if (num_points == 0) return;
   PrintNote(fmt::format("{}: {} with a cell that {} {} measured again",
                         options.output, Counted(num_points, "point"), what,
                         num_points == 1 ? "is" : "are"));
 }
 
-void TellFinished(const CampaignOptions& options, const SweepState& state,
-                  const Unfinished& unfinished, const JournalContents& journal,
-                  const std::string& journal_path) {
-  TellAgain(options, unfinished.num_errors, "is in error");
-  TellAgain(options, unfinished.num_timeouts,
-            options.measurer.peer.empty()
-                ? "ended at a lower --cell-limit"
-                : "ended at a lower --cell-limit or --peer-limit");
+void PrintFinished(const CampaignOptions& options, const SweepState& state,
+                   const Unfinished& unfinished, const JournalContents& journal,
+                   const std::string& journal_path) {
+  PrintAgain(options, unfinished.num_errors, "is in error");
+  PrintAgain(options, unfinished.num_timeouts,
+             options.measurer.peer.empty()
+                 ? "ended at a lower --cell-limit"
+                 : "ended at a lower --cell-limit or --peer-limit");
   if (journal.num_spoiled > 0) {
     PrintNote(fmt::format(
         "{}: {} torn or damaged; what stood there is measured again",
@@ -152,10 +152,11 @@ std::vector<std::string> HashesOf(const Sweep& sweep,
                                   const MeasurerOptions& options,
                                   const CaseFiles& files,
                                   const std::string& peer) {
+  const ProcessPlan plan = PlanOf(sweep, options);
   std::vector<std::string> hashes;
   for (const Point& point : sweep.points) {
-    hashes.push_back(PointHash(sweep, point, files, BuildId(),
-                               PlanOf(sweep, options).builds, peer));
+    hashes.push_back(
+        PointHash(sweep, point, files, BuildId(), plan.builds, peer));
   }
   return hashes;
 }
@@ -183,9 +184,9 @@ void CheckInputsUnchanged(const Point& point, const CaseFiles& files,
 }
 
 // Tells that points are measured again whose clock was another one.
-void TellDrifted(const CampaignOptions& options,
-                 const std::vector<Calibration>& calibration,
-                 std::size_t num_again, std::size_t num_wanted) {
+void PrintDrifted(const CampaignOptions& options,
+                  const std::vector<Calibration>& calibration,
+                  std::size_t num_again, std::size_t num_wanted) {
   PrintNote(fmt::format(
       "{}: the processor's clock drifted by {:.1f} % between points; {} of {} "
       "{} measured again",
@@ -253,7 +254,7 @@ class Campaign {
     const Unfinished unfinished = state_.FindUnfinished(options_.measurer);
     if (!unfinished.points.empty()) result_is_whole_ = false;
     state_.MeasureAgain(unfinished.points);
-    TellFinished(options_, state_, unfinished, journal, journal_.path());
+    PrintFinished(options_, state_, unfinished, journal, journal_.path());
   }
 
   // Takes the result that is already at the output path.
@@ -318,7 +319,7 @@ class Campaign {
     const std::vector<Calibration> calibration = state_.CalibrationOfPoints();
     const std::set<std::string> again = DriftedPoints(calibration);
     if (again.empty()) return;
-    TellDrifted(options_, calibration, again.size(), state_.wanted().size());
+    PrintDrifted(options_, calibration, again.size(), state_.wanted().size());
     state_.MeasureAgain(again);
     Measure(state_.Left());
   }

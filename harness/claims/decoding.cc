@@ -7,6 +7,7 @@
 #include "harness/base/arrays.h"
 #include "harness/base/purposes.h"
 #include "harness/claims/computed.h"
+#include "harness/inputs/on_demand.h"
 #include "harness/inputs/point_inputs.h"
 #include "harness/inputs/workload.h"
 #include "harness/sweep/sweep.h"
@@ -77,36 +78,24 @@ struct OnlineRun {
   std::int64_t lookahead = 0;  // the largest over the outputs
 };
 
-// Decodes the sequence as its entries arrive: the next entry comes only if an
-// output cannot be made without it. `expected` are the contexts of decoding
-// with the whole memory.
+// Decodes the sequence as its entries arrive. `expected` are the contexts of
+// decoding with the whole memory.
 void DecodeOnline(const Mechanism<double>& mechanism, const Config& config,
                   const Sequence<double>& sequence,
                   const Table<double>& expected, OnlineRun& run) {
-  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
-  const Index T = sequence.memory.rows;
-  Index there = 0;
-  bool is_closed = false;
-  for (Index i = 0; i < expected.rows; ++i) {
-    const std::span<const double> state = sequence.states.Row(i);
-    const std::span<double> context = sequence.contexts.Row(i);
-    StepResult<double> step = decoder->Step(state, context);
-    while (step.need_memory) {
-      ATTN_CHECK(!is_closed);
-      if (there < T) {
-        decoder->Append(sequence.memory.Rows(there++, 1));
-      } else {
-        decoder->Close();
-        is_closed = true;
-      }
-      step = decoder->Step(state, context);
-    }
-    if (NumbersThatDiffer(context, expected.view().Row(i)) > 0) {
-      ++run.different_contexts;
-    }
-    if (step.position < 0) continue;
-    run.lookahead = std::max(run.lookahead, there - (step.position + 1));
-  }
+  DecodeOnDemand(
+      mechanism, config, sequence, {},
+      [&](Index i, const StepResult<double>& step, const Asked& asked) {
+        if (NumbersThatDiffer(sequence.contexts.Row(i),
+                              expected.view().Row(i)) > 0) {
+          ++run.different_contexts;
+        }
+        if (step.position >= 0) {
+          run.lookahead =
+              std::max(run.lookahead, asked.num_entries - (step.position + 1));
+        }
+        return true;
+      });
 }
 
 OnlineRun RunOnline(const OnlineInputs& inputs,
@@ -234,8 +223,7 @@ std::map<std::string, std::int64_t> WidthOneDifferences(
 
 ComputedRows WidthOneDifference(const WidthOneInputs& inputs,
                                 std::uint64_t seed) {
-  PointInputs<double> point(
-      MakeWorkload<double>(SpecOf(inputs, "uniform", seed)));
+  PointInputs<double> point(SpecOf(inputs, "uniform", seed));
   std::map<std::string, std::int64_t> sums;
   for (int draw = 0; draw < inputs.draws; ++draw) {
     for (const auto& [what, count] :

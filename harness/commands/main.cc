@@ -149,6 +149,16 @@ __attribute__((section(".preinit_array"),
                used)) void (*const kAtLoad)() = CatchSignalAtLoad;
 #endif
 
+// An empty value (--shard "$unset") is a mistake, not a default.
+void RefuseEmptyValues(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    option->check([](const std::string& value) {
+      return value.empty() ? "an empty value; leave it out for the default"
+                           : "";
+    });
+  }
+}
+
 void AddCommands(CLI::App& app, const std::vector<std::string>& arguments,
                  const std::string& command_line, Command& run) {
   AddRunSweep(app, command_line, run);

@@ -39,7 +39,7 @@ int RunMerge(const std::string& command_line, const MergeArguments& arguments) {
     return kNothingToCompare;
   }
   file.Write(ToJson(merged.result));
-  return TellResult(merged.result, arguments.output);
+  return PrintResult(merged.result, arguments.output);
 }
 
 }  // namespace

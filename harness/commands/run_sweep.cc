@@ -85,16 +85,16 @@ std::vector<MachineLimits> KnownLimits(const std::string& path,
 }
 
 // Tells how the run has ended; gives the exit code.
-int TellEnd(const CampaignEnd& end, std::int64_t processes,
-            const std::string& output) {
+int PrintEnd(const CampaignEnd& end, std::int64_t processes,
+             const std::string& output) {
   if (end.nothing_to_do) {
     std::cout << fmt::format(
         "{}: nothing left to do, {} there\n", Printable(output),
         end.num_points == 1 ? "its one point is"
                             : fmt::format("all {} points are", end.num_points));
-    return TellResult(*end.result, output);
+    return PrintResult(*end.result, output);
   }
-  const int code = end.result ? TellResult(*end.result, output) : kGood;
+  const int code = end.result ? PrintResult(*end.result, output) : kGood;
   if (!end.interrupted) return code;
   std::cerr << fmt::format(
       "attnbench: interrupted after {}{}\n", Counted(end.num_points, "point"),
@@ -107,7 +107,7 @@ int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   const std::optional<PeerInfo> peer = AskPeer(options.measurer);
   Sweep sweep = PlanSweep(MakeRequest(
       arguments, peer ? peer->variants : std::vector<PeerVariant>()));
-  if (!arguments.against.empty()) return TellShared(sweep, arguments.against);
+  if (!arguments.against.empty()) return PrintShared(sweep, arguments.against);
   if (arguments.dry_run) {
     sweep.points = options.shard.value_or(Shard{}).Of(sweep.points);
     return ShowSweep(sweep, options.measurer, arguments.json);
@@ -121,8 +121,8 @@ int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   Context context = MakeContext(command_line, sweep.seed);
   options.measurer.limits = KnownLimits(arguments.limits, context);
   if (peer) AddLibraries(*peer, context.libraries);
-  return TellEnd(RunCampaign(sweep, context, options), sweep.processes,
-                 options.output);
+  return PrintEnd(RunCampaign(sweep, context, options), sweep.processes,
+                  options.output);
 }
 
 }  // namespace

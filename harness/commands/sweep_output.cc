@@ -35,7 +35,7 @@ std::string ResultText(const SweepResult& result, const std::string& path) {
                      fmt::join(counts, ", "), ValidityLines(result.context));
 }
 
-int TellResult(const SweepResult& result, const std::string& path) {
+int PrintResult(const SweepResult& result, const std::string& path) {
   CellTable table;
   AddRows(result, path, table);
   std::cout << PrintableLines(TableText(table, kMostRows) +

@@ -15,7 +15,7 @@ std::string ResultText(const SweepResult& result, const std::string& path);
 // The first rows of its table (answers/table.h) and ResultText on standard
 // output, what failed first on standard error. Gives the exit code: 1 where a
 // cell failed or all were skipped.
-int TellResult(const SweepResult& result, const std::string& path);
+int PrintResult(const SweepResult& result, const std::string& path);
 
 }  // namespace attnbench
 

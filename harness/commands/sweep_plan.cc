@@ -123,7 +123,7 @@ struct SharedCells {
 
 }  // namespace
 
-int TellShared(const Sweep& sweep, const std::string& path) {
+int PrintShared(const Sweep& sweep, const std::string& path) {
   std::set<std::string> wanted;
   for (const Point& point : sweep.points) {
     for (const Cell& cell : point.cells) wanted.insert(cell.Key());

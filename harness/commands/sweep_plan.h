@@ -28,7 +28,7 @@ int ShowSweep(const Sweep& sweep, const MeasurerOptions& options, bool as_json);
 
 // Prints as JSON which cells of the sweep the result at `path` has, and no
 // others. Gives the exit code.
-int TellShared(const Sweep& sweep, const std::string& path);
+int PrintShared(const Sweep& sweep, const std::string& path);
 
 }  // namespace attnbench
 

@@ -69,13 +69,4 @@ void CheckNothingUnknown(const CLI::App& app) {
                               Shortened(unknown[0]), command.get_name()));
 }
 
-void RefuseEmptyValues(CLI::App& app) {
-  for (CLI::Option* option : app.get_options()) {
-    option->check([](const std::string& value) {
-      return value.empty() ? "an empty value; leave it out for the default"
-                           : "";
-    });
-  }
-}
-
 }  // namespace attnbench

@@ -20,9 +20,6 @@ void CheckOptionsAreKnown(const CLI::App& app);
 // Throws UserError for an option, a command or an argument that is not known.
 void CheckNothingUnknown(const CLI::App& app);
 
-// An empty value (--shard "$unset") is a mistake, not a default.
-void RefuseEmptyValues(CLI::App& app);
-
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_COMMANDS_UNKNOWN_OPTIONS_H_

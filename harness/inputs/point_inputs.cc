@@ -75,9 +75,8 @@ std::vector<NamedArray<Real>> OutputsOf(const TrainingSequence<Real>& one) {
 }
 
 template <class Real>
-PointInputs<Real>::PointInputs(std::unique_ptr<Workload<Real>> workload,
-                               ArrayGaps* gaps)
-    : workload_(std::move(workload)), gaps_(gaps) {
+PointInputs<Real>::PointInputs(const WorkloadSpec& spec)
+    : workload_(MakeWorkload<Real>(spec)), gaps_(spec.gaps) {
   const std::vector<Sequence<Real>> batch =
       workload_->Draw(0, EnergyKind::kDot);
   T_ = batch[0].memory.rows;

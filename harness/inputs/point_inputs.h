@@ -63,9 +63,7 @@ std::vector<NamedArray<Real>> OutputsOf(const TrainingSequence<Real>& one);
 template <class Real>
 class PointInputs {
  public:
-  // `gaps` outlives it.
-  explicit PointInputs(std::unique_ptr<Workload<Real>> workload,
-                       ArrayGaps* gaps = nullptr);
+  explicit PointInputs(const WorkloadSpec& spec);
 
   Workload<Real>& workload() { return *workload_; }
 

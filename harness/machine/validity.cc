@@ -18,8 +18,8 @@ namespace {
 using Texts = std::vector<std::string>;
 
 // A noticeable value is a warning, an intolerable one a reason.
-void TellDegree(double value, double noticeable, double intolerable,
-                const std::string& text, Texts& reasons, Texts& warnings) {
+void AddByDegree(double value, double noticeable, double intolerable,
+                 const std::string& text, Texts& reasons, Texts& warnings) {
   if (value > intolerable) {
     reasons.push_back(text);
   } else if (value > noticeable) {
@@ -48,11 +48,11 @@ void JudgeBuild(const Circumstances& circumstances, Texts& reasons,
 void JudgeLoad(std::optional<double> load, int cores, double intolerable_load,
                const char* when, Texts& reasons, Texts& warnings) {
   if (!load) return;
-  TellDegree(*load / cores, kNoticeableLoad, intolerable_load,
-             fmt::format("the load of other programs was {:.1f} on {} core{} "
-                         "{}; stop them and measure again",
-                         *load, cores, cores == 1 ? "" : "s", when),
-             reasons, warnings);
+  AddByDegree(*load / cores, kNoticeableLoad, intolerable_load,
+              fmt::format("the load of other programs was {:.1f} on {} core{} "
+                          "{}; stop them and measure again",
+                          *load, cores, cores == 1 ? "" : "s", when),
+              reasons, warnings);
 }
 
 // The width of the vectors of a processor that OpenBLAS has kernels for, by its
@@ -116,16 +116,16 @@ void JudgeDrift(const std::vector<Calibration>& calibration, Texts& reasons,
       "fix the frequency (cpupower frequency-set -g performance, turbo off), "
       "let the machine cool, or compare only ratios within a point";
   const Drift drift = DriftOf(calibration);
-  TellDegree(drift.between_points, kNoticeableDrift, kIntolerableDrift,
-             fmt::format("the processor's clock drifted by {:.1f} % between "
-                         "points; {}",
-                         100 * drift.between_points, kRemedy),
-             reasons, warnings);
-  TellDegree(drift.within_point, kNoticeableDrift, kIntolerableDrift,
-             fmt::format("the processor's clock drifted by {:.1f} % between "
-                         "the rounds of point {}; {}",
-                         100 * drift.within_point, drift.worst_point, kRemedy),
-             reasons, warnings);
+  AddByDegree(drift.between_points, kNoticeableDrift, kIntolerableDrift,
+              fmt::format("the processor's clock drifted by {:.1f} % between "
+                          "points; {}",
+                          100 * drift.between_points, kRemedy),
+              reasons, warnings);
+  AddByDegree(drift.within_point, kNoticeableDrift, kIntolerableDrift,
+              fmt::format("the processor's clock drifted by {:.1f} % between "
+                          "the rounds of point {}; {}",
+                          100 * drift.within_point, drift.worst_point, kRemedy),
+              reasons, warnings);
 }
 
 // The chain sees the clock alone; the other probes see shared cores, caches and

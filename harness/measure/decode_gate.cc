@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/inputs/on_demand.h"
 #include "harness/measure/gate_rounding.h"
-#include "mechanisms/follow.h"
+#include "mechanisms/description.h"
 
 namespace attnbench {
 namespace {
@@ -27,8 +28,7 @@ struct Decoded {
   std::vector<Index> positions;               // of all heads
   std::vector<double> masses;                 // sum of |weights| of each output
   std::vector<Real> contexts;                 // [U, d]
-  // How many entries were there when each output was made; empty: all.
-  std::vector<Index> num_there;
+  std::vector<Asked> asked;  // for each output; empty: all was there
 };
 
 template <class Real>
@@ -45,7 +45,7 @@ void AddStep(const StepResult<Real>& step, Decoded<Real>& decoded) {
 }
 
 template <class Real>
-void TakeContexts(const MatrixView<Real>& contexts, Decoded<Real>& decoded) {
+void CopyContexts(const MatrixView<Real>& contexts, Decoded<Real>& decoded) {
   decoded.contexts.assign(contexts.data,
                           contexts.data + contexts.rows * contexts.cols);
 }
@@ -61,46 +61,26 @@ Decoded<Real> Decode(const Mechanism<Real>& mechanism, const Config& config,
   DecodeWith(
       *decoder, config, sequence,
       [&](Index, const StepResult<Real>& step) { AddStep(step, decoded); });
-  TakeContexts(sequence.contexts, decoded);
+  CopyContexts(sequence.contexts, decoded);
   return decoded;
 }
 
-// Decodes with entries that come one by one, each when the decoder asks for it,
-// until it has asked for the end of the memory: later outputs wait for nothing.
-// NaN stand where entries are still to come.
+// Decodes with entries that come one by one, until the decoder has asked for
+// the end of the memory: later outputs wait for nothing.
 template <class Real>
 Decoded<Real> DecodeEntryByEntry(const Mechanism<Real>& mechanism,
                                  const Config& config,
-                                 const Sequence<Real>& sequence) {
-  const MatrixView<const Real>& memory = sequence.memory;
-  Buffer<Real> there(Size(memory.rows * memory.cols));
-  const MatrixView<Real> entries(there.data(), memory.rows, memory.cols);
-  Forget(entries);
-  Forget(sequence.contexts);
+                                 const Sequence<Real>& sequence,
+                                 std::span<const Index> follow = {}) {
   Decoded<Real> decoded;
-  const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
-  Index num_there = 0;
-  bool is_closed = false;
-  for (Index i = 0; i < sequence.contexts.rows && !is_closed; ++i) {
-    const auto state = sequence.states.data == nullptr ? std::span<const Real>()
-                                                       : sequence.states.Row(i);
-    StepResult<Real> step = decoder->Step(state, sequence.contexts.Row(i));
-    while (step.need_memory) {
-      ATTN_CHECK(!is_closed);
-      if (num_there == memory.rows) {
-        decoder->Close();
-        is_closed = true;
-      } else {
-        std::ranges::copy(memory.Row(num_there),
-                          entries.Row(num_there).begin());
-        decoder->Append(entries.Rows(num_there++, 1));
-      }
-      step = decoder->Step(state, sequence.contexts.Row(i));
-    }
-    AddStep(step, decoded);
-    decoded.num_there.push_back(num_there);
-  }
-  TakeContexts(sequence.contexts, decoded);
+  Forget(sequence.contexts);
+  DecodeOnDemand(mechanism, config, sequence, follow,
+                 [&](Index, const StepResult<Real>& step, const Asked& asked) {
+                   AddStep(step, decoded);
+                   decoded.asked.push_back(asked);
+                   return !asked.is_closed;
+                 });
+  CopyContexts(sequence.contexts, decoded);
   return decoded;
 }
 
@@ -144,6 +124,18 @@ std::string StepDifference(const std::vector<StepTrace>& found,
   for (std::size_t n = 0; text.empty() && n < found.size(); ++n) {
     text = HeadDifference(found[n], reference[n]);
     if (!text.empty() && n > 0) text = fmt::format("head {}: {}", n + 1, text);
+  }
+  return text;
+}
+
+std::string AskedDifference(const Asked& found, const Asked& reference) {
+  std::string text =
+      Difference("entries asked for", found.num_entries, reference.num_entries);
+  if (text.empty() && found.is_closed != reference.is_closed) {
+    text = found.is_closed
+               ? "it waited for the end of the memory, the reference did not"
+               : "it did not wait for the end of the memory, as the reference "
+                 "did";
   }
   return text;
 }
@@ -246,7 +238,7 @@ class DecodeGate {
     std::vector<Decoded<Real>> found(batch.size());
     for (std::size_t b = 0; b < batch.size(); ++b) {
       found[b].positions = positions[b];
-      TakeContexts(batch[b].contexts, found[b]);
+      CopyContexts(batch[b].contexts, found[b]);
     }
     for (std::size_t b = 0; b < batch.size() && result_.message.empty(); ++b) {
       Compare(found[b], Reference(batch[b], found[b].positions), batch[b], draw,
@@ -262,8 +254,10 @@ class DecodeGate {
     const Decoded<Real> made =
         DecodeEntryByEntry(mechanism_, config_, sequence);
     KeepOutputs(std::ssize(made.steps), sequence);
-    Compare(made, Reference(sequence, made.positions), sequence, /*draw=*/0,
-            /*b=*/0);
+    Compare(made,
+            DecodeEntryByEntry(mechanism_, ReferenceConfig(), sequence,
+                               made.positions),
+            sequence, /*draw=*/0, /*b=*/0);
   }
 
   // A peer tells only the position.
@@ -278,25 +272,32 @@ class DecodeGate {
     return StepDifference(heads, reference.steps[output]);
   }
 
-  Decoded<Real> Reference(const Sequence<Real>& sequence,
-                          std::span<const Index> follow) const {
+  Config ReferenceConfig() const {
     Config config = config_;
     config.variant = "reference";
     config.schedule = Schedule::kOnline;
     config.want_weights = true;
-    return Decode(mechanism_, config, sequence, follow);
+    return config;
+  }
+
+  Decoded<Real> Reference(const Sequence<Real>& sequence,
+                          std::span<const Index> follow) const {
+    return Decode(mechanism_, ReferenceConfig(), sequence, follow);
   }
 
   void Compare(const Decoded<Real>& found, const Decoded<Real>& reference,
                const Sequence<Real>& sequence, int draw, Index b) {
     const double delta = EnergyRounding(sequence, config_);
     const double largest_entry = LargestAbsolute(sequence.memory);
+    const bool waits_for_end =
+        VariantOf(mechanism_.Describe(), config_).waits_for_end;
     for (Index i = 0; i < sequence.contexts.rows; ++i) {
       const std::size_t output = Size(i);
       std::string place = PlaceText(i, draw, b);
-      if (!found.num_there.empty()) {
-        place += fmt::format(", made when it had asked for {} of {} entries",
-                             found.num_there[output], sequence.memory.rows);
+      if (!found.asked.empty()) {
+        place +=
+            fmt::format(", made when it had asked for {} of {} entries",
+                        found.asked[output].num_entries, sequence.memory.rows);
       }
       const std::string difference = DifferenceOf(found, reference, output);
       if (!difference.empty()) {
@@ -319,6 +320,13 @@ class DecodeGate {
       }
       CompareContext(found, reference, i, bound, place);
       if (!result_.message.empty()) return;
+      if (found.asked.empty() || waits_for_end) continue;
+      const std::string asked =
+          AskedDifference(found.asked[output], reference.asked[output]);
+      if (!asked.empty()) {
+        result_.message = place + ": " + asked;
+        return;
+      }
     }
   }
 

@@ -45,11 +45,10 @@ struct GateResult {
 // sum of n entries. Where scores are given, delta is 8 eps max(1, largest
 // |score|).
 //
-// The first sequence of draw 0 is also decoded as an encoder makes its memory:
-// an entry comes once the decoder asks for it, up to the output that asks for
-// the end. Each output must be the reference's; one that was made before the
-// entries that it needs were there is not. Beam search, teacher-forced decoding
-// and a peer are not decoded so.
+// The first sequence of draw 0 is also decoded as an encoder makes its memory
+// (on_demand.h), up to the output that asks for the end. Each output must be
+// the reference's, and must have asked for as many entries. Beam search,
+// teacher-forced decoding and a peer are not decoded so.
 //
 // Checks all outputs of draw 0 (of a mechanism that is not online, whose
 // outputs each read the whole memory, as many as 2^33 multiply-adds of the

@@ -241,7 +241,7 @@ class LazyInputs {
  public:
   explicit LazyInputs(const WorkloadSpec& spec) : spec_(spec) {}
   PointInputs<Real>& Get() {
-    if (!inputs_) inputs_.emplace(MakeWorkload<Real>(spec_), spec_.gaps);
+    if (!inputs_) inputs_.emplace(spec_);
     return *inputs_;
   }
 

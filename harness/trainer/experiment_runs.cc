@@ -115,7 +115,7 @@ class ExperimentRuns {
         finished_(runs.size()) {}
 
   void Train() {
-    if (options_.resume && fs::exists(file_.target())) TakeFinished();
+    if (options_.resume && fs::exists(file_.target())) ReadFinished();
     fs::create_directories(folder_);
     WriteResult();
     std::vector<std::thread> threads;
@@ -133,7 +133,7 @@ class ExperimentRuns {
 
  private:
   // Takes the runs of the existing result.
-  void TakeFinished() {
+  void ReadFinished() {
     const TrainedResult before = ReadTrainedResult(options_.output);
     if (before.context.build_id != result_.context.build_id) {
       throw UserError(options_.output,
@@ -213,7 +213,7 @@ class ExperimentRuns {
     } else {
       progress.RemoveSaved();
     }
-    TellEnd(trained);
+    PrintEnd(trained);
     return trained;
   }
 
@@ -257,7 +257,7 @@ class ExperimentRuns {
                      Describe(report, progress.trainer.curve()),
                      DurationText(progress.SecondsLeft())));
   }
-  void TellEnd(const TrainedRun& run) const {
+  void PrintEnd(const TrainedRun& run) const {
     std::string text = run.message.value_or("");
     if (run.result) {
       text = fmt::format("error {:.2f} %", 100 * run.result->soft_error);

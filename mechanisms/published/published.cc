@@ -92,7 +92,8 @@ VariantSpec VariantO0() {
           .help = "MAD's benchmark on Eigen, entries as columns, with -O0",
           .reads_scores = false,
           .counts_memory = false,
-          .modes = {Mode::kDecode}};
+          .modes = {Mode::kDecode},
+          .waits_for_end = true};
 }
 
 VariantSpec VariantO3() {
@@ -100,7 +101,8 @@ VariantSpec VariantO3() {
           .help = "MAD's benchmark on Eigen, entries as columns, with -O3",
           .reads_scores = false,
           .counts_memory = false,
-          .modes = {Mode::kDecode}};
+          .modes = {Mode::kDecode},
+          .waits_for_end = true};
 }
 
 bool IsPublished(const std::string& variant) {

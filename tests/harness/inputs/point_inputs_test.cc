@@ -22,13 +22,12 @@ constexpr Index kD = 3;
 
 PointInputs<double> Inputs(const std::string& workload = "uniform",
                            Index batch = 2, ArrayGaps* gaps = nullptr) {
-  return PointInputs<double>(MakeWorkload<double>({.workload = workload,
-                                                   .memory_length = kT,
-                                                   .output_length = kU,
-                                                   .dim = kD,
-                                                   .batch = batch,
-                                                   .gaps = gaps}),
-                             gaps);
+  return PointInputs<double>({.workload = workload,
+                              .memory_length = kT,
+                              .output_length = kU,
+                              .dim = kD,
+                              .batch = batch,
+                              .gaps = gaps});
 }
 
 Config ConfigOf(Mode mode) {
@@ -293,10 +292,10 @@ TEST(PointInputs, DrawsACotangentForEachSequence) {
 }
 
 TEST(PointInputs, HasFewerDrawsWhereTablesAreLarge) {
-  PointInputs<float> inputs(MakeWorkload<float>({.workload = "uniform",
-                                                 .memory_length = 2000,
-                                                 .output_length = 4000,
-                                                 .dim = 1}));
+  PointInputs<float> inputs({.workload = "uniform",
+                             .memory_length = 2000,
+                             .output_length = 4000,
+                             .dim = 1});
   EXPECT_EQ(inputs.num_training_draws(false), 16);
   // 2 tables of 8 million doubles are 128 MB.
   EXPECT_EQ(inputs.num_training_draws(true), 2);

@@ -225,6 +225,33 @@ TEST(Gate, SeesAnOutputThatIsMadeBeforeItsEntriesAreThere) {
   defects.reads_ahead = 1;
   EXPECT_THAT(Check(FakeMechanism(defects)).message,
               HasSubstr(place + "5 of 6 entries: context differs by nan"));
+  // It knew from elsewhere that no more would come.
+  defects.waits_for = kT;
+  defects.reads_ahead = 0;
+  EXPECT_EQ(Check(FakeMechanism(defects)).message,
+            place +
+                "6 of 6 entries: it did not wait for the end of the memory, "
+                "as the reference did");
+}
+
+TEST(Gate, SeesAnOutputThatWaitsForEntriesThatItDoesNotNeed) {
+  Defects defects;
+  defects.needs = 2;
+  defects.waits_for = 2;
+  EXPECT_EQ(Check(FakeMechanism(defects)).message, "");
+  defects.waits_for = 3;
+  EXPECT_EQ(Check(FakeMechanism(defects)).message,
+            "output 1 of draw 0, sequence 1, made when it had asked for 3 of 6 "
+            "entries: entries asked for 3, reference 2");
+}
+
+TEST(Gate, RefusesADecoderThatAsksForMoreThanThereIs) {
+  Defects defects;
+  defects.never_ends = true;
+  EXPECT_THAT([&] { Check(FakeMechanism(defects)); },
+              ::testing::ThrowsMessage<std::logic_error>(
+                  "the decoder asks for more memory (need_memory) after "
+                  "Close"));
 }
 
 TEST(Gate, PassesOnWhatTheMechanismThrows) {

@@ -31,6 +31,11 @@ struct Defects {
   // memory is closed; then it reads as many that are still to come.
   Index waits_for = std::numeric_limits<Index>::max();
   Index reads_ahead = 0;
+  // It and its reference read no more entries than these, and the reference
+  // waits for no more.
+  Index needs = std::numeric_limits<Index>::max();
+  // It asks for more when the memory is closed.
+  bool never_ends = false;
 };
 
 class FakeMechanism final : public Mechanism<float> {
@@ -81,12 +86,15 @@ class FakeMechanism final : public Mechanism<float> {
     StepResult<float> Step(std::span<const float> state,
                            std::span<float> context) override {
       MatrixView<const float> read = memory_.all();
+      const Defects& defects = owner_.defects_;
       if (!closed_) {
-        if (is_reference_ || read.rows < owner_.defects_.waits_for) {
-          return {.need_memory = true};
-        }
-        read.rows += owner_.defects_.reads_ahead;
+        const Index wanted = is_reference_ ? defects.needs : defects.waits_for;
+        if (read.rows < wanted) return {.need_memory = true};
+        read.rows += is_reference_ ? 0 : defects.reads_ahead;
+      } else if (defects.never_ends) {
+        return {.need_memory = true};
       }
+      read.rows = std::min(read.rows, defects.needs);
       for (std::size_t k = 0; k < context.size(); ++k) {
         float sum = 0;
         for (Index j = 0; j < read.rows; ++j) sum += read.Row(j)[k];

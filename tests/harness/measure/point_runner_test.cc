@@ -56,12 +56,11 @@ RunOptions Quick() {
 // Runs one cell for each mechanism as one point.
 std::vector<Json> RunAll(const std::vector<const Mechanism<float>*>& mechanisms,
                          const Cell& cell = FakeCell()) {
-  PointInputs<float> inputs(
-      MakeWorkload<float>({.workload = "uniform",
-                           .memory_length = 8,
-                           .output_length = 5,
-                           .dim = 3,
-                           .batch = cell.axes.at("batch").whole()}));
+  PointInputs<float> inputs({.workload = "uniform",
+                             .memory_length = 8,
+                             .output_length = 5,
+                             .dim = 3,
+                             .batch = cell.axes.at("batch").whole()});
   const RunOptions options = Quick();
   std::vector<std::unique_ptr<CellRun>> runs;
   for (const Mechanism<float>* mechanism : mechanisms) {

@@ -39,11 +39,11 @@ Config ConfigOf(const Way& way) {
 }
 
 PointInputs<float> SmallInputs() {
-  return PointInputs<float>(MakeWorkload<float>({.workload = "uniform",
-                                                 .memory_length = kT,
-                                                 .output_length = kU,
-                                                 .dim = 3,
-                                                 .batch = kBatch}));
+  return PointInputs<float>({.workload = "uniform",
+                             .memory_length = kT,
+                             .output_length = kU,
+                             .dim = 3,
+                             .batch = kBatch});
 }
 
 TrainingRequest RequestOf(const Way& way) {
@@ -92,11 +92,11 @@ TEST(TrainingGate, LetsUnderflowOfEachTermThrough) {
   const Mechanism<float>& mocha = *FindMechanism<float>("mocha");
   const Way way = {Mode::kExpect, true};
   for (const char* const workload : {"bias:-4", "bias:-6", "bias:-8"}) {
-    PointInputs<float> inputs(MakeWorkload<float>({.workload = workload,
-                                                   .memory_length = 32,
-                                                   .output_length = 64,
-                                                   .dim = 4,
-                                                   .batch = 1}));
+    PointInputs<float> inputs({.workload = workload,
+                               .memory_length = 32,
+                               .output_length = 64,
+                               .dim = 4,
+                               .batch = 1});
     Config config = DefaultConfig(mocha.Describe());
     config.dim = 4;
     config.mode = way.mode;
@@ -245,10 +245,10 @@ TEST(TrainingGate, RecordsTheErrorOfAPublishedVariantAndLetsItThrough) {
 // An output takes T (T + d) multiply-adds: half of the budget is enough for 16
 // outputs, a fifteenth of the other half for one.
 TEST(TrainingGate, ChecksTheFirstOutputsOfEveryDrawWhereTheReferenceIsSlow) {
-  PointInputs<float> inputs(MakeWorkload<float>({.workload = "uniform",
-                                                 .memory_length = 2000,
-                                                 .output_length = 20,
-                                                 .dim = 3}));
+  PointInputs<float> inputs({.workload = "uniform",
+                             .memory_length = 2000,
+                             .output_length = 20,
+                             .dim = 3});
   std::vector<Index> rows;
   const FakeTraining mechanism([&](int, const Made& made) {
     rows.push_back(made.sequence.contexts.rows);
@@ -264,10 +264,10 @@ TEST(TrainingGate, ChecksTheFirstOutputsOfEveryDrawWhereTheReferenceIsSlow) {
 }
 
 TEST(TrainingGate, RefusesToCheckWhatRoundingAloneMayDecide) {
-  PointInputs<float> inputs(MakeWorkload<float>({.workload = "bias:1e7",
-                                                 .memory_length = kT,
-                                                 .output_length = kU,
-                                                 .dim = 3}));
+  PointInputs<float> inputs({.workload = "bias:1e7",
+                             .memory_length = kT,
+                             .output_length = kU,
+                             .dim = 3});
   const Way way{Mode::kExpect, false};
   EXPECT_THROW(CheckTraining<float>(FakeTraining(), ConfigOf(way),
                                     RequestOf(way), 1, inputs),
