@@ -31,8 +31,11 @@ void OutputOfStep(const StepResult<Real>& step, Index row, Index num_outputs,
   }
 }
 
-// A decoder that has the whole memory can make its output.
-[[noreturn]] inline void FailAsItAsksAfterTheEnd() {
+// Throws std::logic_error if a decoder that has the whole memory, and knows so,
+// asked for more instead of making an output.
+template <class Real>
+void CheckIsMade(const StepResult<Real>& step) {
+  if (!step.need_memory) return;
   throw std::logic_error(
       "the decoder asks for more memory (need_memory) after Close");
 }
@@ -66,7 +69,7 @@ void DecodeWith(Decoder<Real>& decoder, const Config& config,
         sequence.contexts.data + i * sequence.contexts.row_stride,
         Size(rows_per_step * dim));
     const StepResult<Real> step = decoder.Step(state, context);
-    if (step.need_memory) FailAsItAsksAfterTheEnd();
+    CheckIsMade(step);
     if (!all_at_once) {
       on_step(i, step);
       continue;

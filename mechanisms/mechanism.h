@@ -137,7 +137,7 @@ struct VariantSpec {
   // Whether it is, in training, a published approximation, which need not agree
   // with `reference`. Every other variant must, and so must all in mode decode.
   bool approximates = false;
-  // Whether it decodes with the whole memory alone, though the mechanism is
+  // Whether it decodes with the whole memory alone, also where the mechanism is
   // online: what authors have timed.
   bool waits_for_end = false;
 };

@@ -210,7 +210,8 @@ std::vector<std::string> Notes(std::span<const TableRow> rows) {
   if (std::ranges::any_of(rows, is_untold)) {
     notes.emplace_back(
         "memory read: - where counts do not tell it, as of a decoder that "
-        "looks at an entry more than once");
+        "looks at an entry more than once, or of a mechanism that this "
+        "program does not have");
   }
   if (std::ranges::any_of(rows, IsMarked)) {
     notes.push_back(fmt::format(

@@ -356,7 +356,9 @@ Choice SampledChoice(const Mechanism<double>& mechanism, const Config& config,
     Index position = -1;
     for (Index i = 0; i < U; ++i) {
       if (i > 0) state = next(i, state, context);
-      position = decoder->Step(state, context).position;
+      const StepResult<double> step = decoder->Step(state, context);
+      CheckIsMade(step);
+      position = step.position;
     }
     choice[Size(position < 0 ? T : position)] += 1.0 / trials;
   }

@@ -11,6 +11,7 @@
 
 #include "harness/base/arrays.h"
 #include "harness/inputs/declared_inputs.h"
+#include "harness/machine/environment.h"
 #include "mechanisms/decode.h"
 #include "mechanisms/follow.h"
 
@@ -31,7 +32,8 @@ class ArrivingSequence {
     sequence_.memory = Hide(whole.memory, "Td");
     HideAll(whole.inputs.scores, sequence_.inputs.scores);
     HideAll(whole.inputs.further, sequence_.inputs.further);
-    sequence_.inputs.expected_length = 0;  // not known beforehand
+    // Only the size of given scores and further inputs still tells T.
+    sequence_.inputs.expected_length = 0;
   }
 
   const Sequence<Real>& sequence() const { return sequence_; }
@@ -63,6 +65,7 @@ class ArrivingSequence {
   MatrixView<const Real> Hide(const MatrixView<const Real>& whole,
                               std::string_view shape) {
     if (shape.find('T') == std::string_view::npos) return whole;
+    CheckFits(Times(Times(whole.rows, whole.cols), sizeof(Real)));
     Part& part = parts_.emplace_back(
         Part{whole, Table<Real>(whole.rows, whole.cols), shape[0] == 'T'});
     std::ranges::fill(part.seen.values, std::numeric_limits<Real>::quiet_NaN());
@@ -93,23 +96,19 @@ void DecodeOnDemand(const Mechanism<Real>& mechanism, const Config& config,
   const auto decoder = mechanism.MakeDecoder(config, sequence.inputs);
   Follow(*decoder, follow);
   bool is_closed = false;
-  const auto give_more = [&] {
-    if (!arriving.IsWhole()) {
-      decoder->Append(arriving.Next());
-    } else if (!is_closed) {
-      decoder->Close();
-      is_closed = true;
-    } else {
-      FailAsItAsksAfterTheEnd();
-    }
-  };
   for (Index i = 0; i < sequence.contexts.rows; ++i) {
     const auto state = sequence.states.data == nullptr ? std::span<const Real>()
                                                        : sequence.states.Row(i);
     const std::span<Real> context = sequence.contexts.Row(i);
     StepResult<Real> step = decoder->Step(state, context);
     while (step.need_memory) {
-      give_more();
+      if (is_closed) CheckIsMade(step);
+      is_closed = arriving.IsWhole();
+      if (is_closed) {
+        decoder->Close();
+      } else {
+        decoder->Append(arriving.Next());
+      }
       step = decoder->Step(state, context);
     }
     if (!on_step(i, step, Asked{arriving.num_entries(), is_closed})) return;

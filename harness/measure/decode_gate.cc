@@ -290,6 +290,7 @@ class DecodeGate {
     const double delta = EnergyRounding(sequence, config_);
     const double largest_entry = LargestAbsolute(sequence.memory);
     const bool waits_for_end =
+        !found.asked.empty() &&
         VariantOf(mechanism_.Describe(), config_).waits_for_end;
     for (Index i = 0; i < sequence.contexts.rows; ++i) {
       const std::size_t output = Size(i);
@@ -320,9 +321,14 @@ class DecodeGate {
       }
       CompareContext(found, reference, i, bound, place);
       if (!result_.message.empty()) return;
-      if (found.asked.empty() || waits_for_end) continue;
-      const std::string asked =
-          AskedDifference(found.asked[output], reference.asked[output]);
+      if (found.asked.empty()) continue;
+      std::string asked;
+      if (!waits_for_end) {
+        asked = AskedDifference(found.asked[output], reference.asked[output]);
+      } else if (!found.asked[output].is_closed) {
+        asked =
+            "it did not wait for the end of the memory, as its variant says";
+      }
       if (!asked.empty()) {
         result_.message = place + ": " + asked;
         return;

@@ -47,7 +47,8 @@ struct GateResult {
 //
 // The first sequence of draw 0 is also decoded as an encoder makes its memory
 // (on_demand.h), up to the output that asks for the end. Each output must be
-// the reference's, and must have asked for as many entries. Beam search,
+// the reference's, and must have asked for as many entries (for all and the
+// end, where the variant says `waits_for_end`). Beam search,
 // teacher-forced decoding and a peer are not decoded so.
 //
 // Checks all outputs of draw 0 (of a mechanism that is not online, whose

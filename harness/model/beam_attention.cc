@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "mechanisms/decode.h"
 #include "mechanisms/description.h"
 
 namespace attnbench {
@@ -63,7 +64,7 @@ void BeamAttention<Real>::Step(const MatrixView<const Real>& states,
   if (alone_) {
     if (states.rows > 1) throw Unsupported("has no StepBeam");
     results_[0] = decoder_->Step(all_states, all_contexts);
-    ATTN_CHECK(!results_[0].need_memory);
+    CheckIsMade(results_[0]);
     return;
   }
   std::swap(hypotheses_, last_);

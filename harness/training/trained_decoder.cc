@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/training/parameter_specs.h"
+#include "mechanisms/decode.h"
 #include "mechanisms/description.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
@@ -240,6 +241,7 @@ std::vector<DecodedOutput> TrainedDecoder::Decode(const Example& example,
       attention->Close();
     }
   }
+  bool is_closed = !is_online();
   State state = FirstState(source);
   std::vector<DecodedOutput> outputs;
   Symbol last = kStartSymbol;
@@ -250,7 +252,9 @@ std::vector<DecodedOutput> TrainedDecoder::Decode(const Example& example,
     if (attention) {
       StepResult<float> step = attention->Step(state.output, state.context);
       while (step.need_memory) {
-        if (source.IsRead()) {
+        if (is_closed) CheckIsMade(step);
+        is_closed = source.IsRead();
+        if (is_closed) {
           attention->Close();
         } else {
           attention->Append(source.ReadNext());

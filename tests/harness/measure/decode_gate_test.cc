@@ -245,6 +245,19 @@ TEST(Gate, SeesAnOutputThatWaitsForEntriesThatItDoesNotNeed) {
             "entries: entries asked for 3, reference 2");
 }
 
+TEST(Gate, HoldsAVariantToItsWordThatItWaitsForTheEnd) {
+  Defects defects;
+  defects.needs = 2;
+  defects.says_it_waits = true;
+  EXPECT_EQ(Check(FakeMechanism(defects)).message, "");
+  for (const Index too_few : {Index{2}, kT}) {
+    defects.waits_for = too_few;
+    EXPECT_THAT(Check(FakeMechanism(defects)).message,
+                HasSubstr("it did not wait for the end of the memory, as its "
+                          "variant says"));
+  }
+}
+
 TEST(Gate, RefusesADecoderThatAsksForMoreThanThereIs) {
   Defects defects;
   defects.never_ends = true;

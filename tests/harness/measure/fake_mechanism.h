@@ -34,26 +34,19 @@ struct Defects {
   // It and its reference read no more entries than these, and the reference
   // waits for no more.
   Index needs = std::numeric_limits<Index>::max();
+  // Its variant says that it waits for the end of the memory.
+  bool says_it_waits = false;
   // It asks for more when the memory is closed.
   bool never_ends = false;
 };
 
 class FakeMechanism final : public Mechanism<float> {
  public:
-  explicit FakeMechanism(Defects defects = {}) : defects_(std::move(defects)) {}
-
-  const Description& Describe() const override {
-    static const Description about = {
-        .name = "fake",
-        .title = "fake",
-        .paper = "none",
-        .axes = {},
-        .modes = {Mode::kDecode},
-        .schedules = {Schedule::kOnline},
-        .variants = {{"exact", ""}, {"reference", ""}},
-        .options = {}};
-    return about;
+  explicit FakeMechanism(Defects defects = {}) : defects_(std::move(defects)) {
+    about_.variants[0].waits_for_end = defects_.says_it_waits;
   }
+
+  const Description& Describe() const override { return about_; }
   std::unique_ptr<Decoder<float>> MakeDecoder(
       const Config& config,
       const SequenceInputs<float>& inputs) const override {
@@ -118,6 +111,14 @@ class FakeMechanism final : public Mechanism<float> {
   };
 
   const Defects defects_;
+  Description about_ = {.name = "fake",
+                        .title = "fake",
+                        .paper = "none",
+                        .axes = {},
+                        .modes = {Mode::kDecode},
+                        .schedules = {Schedule::kOnline},
+                        .variants = {{"exact", ""}, {"reference", ""}},
+                        .options = {}};
   mutable std::atomic<int> num_steps_ = 0;
 };
 
