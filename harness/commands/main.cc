@@ -189,6 +189,13 @@ void AddCommands(CLI::App& app, const std::vector<std::string>& arguments,
   }
 }
 
+// The parser gives values to options before it looks for --help: a wrong value
+// beside it is no reason to refuse help.
+void CheckForHelp(const CLI::App& app) {
+  if (app.get_help_ptr()->count() > 0) throw CLI::CallForHelp();
+  for (const CLI::App* command : app.get_subcommands()) CheckForHelp(*command);
+}
+
 // Throws CLI::ParseError where help, or the version, was asked for.
 void Parse(CLI::App& app, const std::vector<std::string>& arguments) {
   try {
@@ -200,13 +207,11 @@ void Parse(CLI::App& app, const std::vector<std::string>& arguments) {
                     std::string(error.what()) + "; give one of them");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) throw;
+    CheckForHelp(app);
     CheckOptionsAreKnown(app);
     throw UserError("command line", error.what());
   } catch (const UserError&) {  // an option refused its value
-    // The parser gives values to options before it looks for --help.
-    for (const CLI::App* command : app.get_subcommands()) {
-      if (command->get_help_ptr()->count() > 0) throw CLI::CallForHelp();
-    }
+    CheckForHelp(app);
     CheckOptionsAreKnown(app);
     throw;
   }

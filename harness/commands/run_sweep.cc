@@ -68,7 +68,8 @@ std::vector<std::string> InputsOf(const SweepArguments& arguments,
   return files;
 }
 
-// The limits of this machine that a result has, if one is given.
+// The limits that a result has, if one is given and is of this machine as it is
+// now.
 std::vector<MachineLimits> KnownLimits(const std::string& path,
                                        const Context& context) {
   if (path.empty()) return {};
@@ -77,11 +78,12 @@ std::vector<MachineLimits> KnownLimits(const std::string& path,
   static_cast<Context&>(ours) = context;
   ours.seed = theirs.seed;  // it decides inputs alone
   const std::string difference = DifferenceText(theirs, ours);
-  if (!difference.empty()) {
-    throw UserError(
-        path, "has the limits of another machine or program: " + difference);
-  }
-  return theirs.limits;
+  if (difference.empty()) return theirs.limits;
+  std::cerr << fmt::format(
+      "attnbench: {}: has limits of another machine or program ({}); they are "
+      "measured anew\n",
+      Printable(path), difference);
+  return {};
 }
 
 // Tells how the run has ended; gives the exit code.
@@ -133,10 +135,8 @@ void AddRunSweep(CLI::App& app, const std::string& command_line, Command& run) {
       "measure mechanisms over lists, ranges and defaults of every axis");
   const auto arguments = std::make_shared<SweepArguments>();
   AddSweepOptions(*command, *arguments);
-  command->callback([&run, command_line, arguments] {
-    run = [command_line, arguments] {
-      return RunSweep(command_line, *arguments);
-    };
+  OnAsked(*command, run, [command_line, arguments] {
+    return RunSweep(command_line, *arguments);
   });
 }
 
@@ -147,18 +147,16 @@ void AddMeasurePoints(CLI::App& app, const std::string& command_line,
   command->group("");
   const auto describe = std::make_shared<bool>(false);
   command->add_flag(kDescribe, *describe);
-  command->callback([&run, command_line, describe] {
-    run = [command_line, describe] {
-      if (*describe) {
-        std::cout << ToJson(WorkerDescription{
-                                MakeContext(command_line, /*seed=*/1)})
-                         .dump()
-                  << "\n";
-      } else {
-        ServeWorker();
-      }
-      return kGood;
-    };
+  OnAsked(*command, run, [command_line, describe] {
+    if (*describe) {
+      std::cout << ToJson(
+                       WorkerDescription{MakeContext(command_line, /*seed=*/1)})
+                       .dump()
+                << "\n";
+    } else {
+      ServeWorker();
+    }
+    return kGood;
   });
 }
 

@@ -343,7 +343,9 @@ class Listing(CommandTest):
         for axis in axes:
             self.assertIn("--" + axis["name"].replace("_", "-"), text)
         self.assertGreaterEqual(text.count("e.g."), len(axes) + 10)
-        self.assertEqual(help_of("run-sweep", "--trials", "x", "--help"), text)
+        for wrong in ("x", ""):
+            self.assertEqual(help_of("run-sweep", "--trials", wrong, "--help"), text)
+            self.assertEqual(help_of("--help", "run-sweep", "--trials", wrong), text)
 
     def test_an_option_of_a_mechanism_is_listed_with_what_is_allowed(self):
         text = self.run_here("list").stdout.decode()
