@@ -46,23 +46,12 @@ struct AdvisedShape {
 
 // The trained model that shape and share of the memory are from, and how its
 // own decoding by the threshold went.
-struct AdvisedModel {
+struct AdvisedModel : ThresholdDecoding {
   std::string text = {};  // for people
-  double zero_contexts = 0, memory_read = 0;
-  std::optional<Latency> latency = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("text", self.text, kNotEmpty);
-    visit("zero_contexts", self.zero_contexts,
-          Rule{.description = "share of its outputs that choose no entry",
-               .minimum = 0,
-               .maximum = 1});
-    visit("memory_read", self.memory_read,
-          Rule{.description = "share of the memory that its last output has "
-                              "read, mean over sequences",
-               .minimum = 0,
-               .maximum = 1});
-    visit("latency", self.latency, Rule{.description = "mean over sequences"});
+    ThresholdDecoding::Fields(self, visit);
   }
 };
 

@@ -1,7 +1,6 @@
 #include "harness/campaign/campaign.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -129,13 +128,6 @@ void PrintFinished(const CampaignOptions& options, const SweepState& state,
       begun == 0 ? ""
                  : fmt::format(", and {} that not all processes have measured",
                                begun)));
-}
-
-MeasuringRun RunEntry(const SweepContext& context,
-                      const MeasurerOptions& measurer) {
-  std::optional<std::int64_t> peer_limit_s;
-  if (!measurer.peer.empty()) peer_limit_s = measurer.peer_limit_s;
-  return RunOf(context, measurer.cell_limit_s, peer_limit_s);
 }
 
 // Says why a result could not be written, and where the measured points are.
@@ -293,7 +285,7 @@ class Campaign {
     Begin(rest);
     MeasurerOptions measurer_options = options_.measurer;
     measurer_options.limits = state_.limits();
-    Progress progress(rest, done, stderr, isatty(STDERR_FILENO) == 1);
+    Progress progress(rest, done);
     Measurer measurer(sweep_, measurer_options);
     for (const auto& [process, n] : progress.steps()) {
       const std::size_t i = left[n];
@@ -341,7 +333,10 @@ class Campaign {
   }
 
   MeasuringRun OwnRun() const {
-    return RunEntry(own_context_, options_.measurer);
+    const MeasurerOptions& measurer = options_.measurer;
+    std::optional<std::int64_t> peer_limit_s;
+    if (!measurer.peer.empty()) peer_limit_s = measurer.peer_limit_s;
+    return RunOf(own_context_, measurer.cell_limit_s, peer_limit_s);
   }
 
   // Writes it to the journal, with this run as judged now, which may be its

@@ -1,11 +1,9 @@
 #include "harness/campaign/in_turn.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <utility>
@@ -86,7 +84,7 @@ class MeasuredSide {
   void Finish() { measurer_->Finish(); }
 
   ReadSweep Result() {
-    finished_.runs = {RunOf(context_, std::nullopt, std::nullopt)};
+    finished_.runs = {RunOf(context_)};
     return {side_.name,
             AssembledResult(std::move(context_), finished_, /*not_whole=*/"")};
   }
@@ -110,7 +108,7 @@ std::optional<std::array<ReadSweep, 2>> MeasureInTurn(
                                       MeasuredSide(sweep, sides[1], options)};
   CatchInterrupts();
   const std::vector<std::int64_t> none_done(sweep.points.size());
-  Progress progress(sweep, none_done, stderr, isatty(STDERR_FILENO) == 1);
+  Progress progress(sweep, none_done);
   for (const auto& [process, i] : progress.steps()) {
     std::vector<ResultCell> cells;
     for (const int turn : {0, 1}) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "harness/base/printable.h"
@@ -29,11 +30,8 @@ std::string PointText(const Point& point) {
   return text;
 }
 
-Progress::Progress(const Sweep& sweep, std::span<const std::int64_t> done,
-                   std::FILE* out, bool is_terminal)
+Progress::Progress(const Sweep& sweep, std::span<const std::int64_t> done)
     : sweep_(sweep),
-      out_(out),
-      is_terminal_(is_terminal),
       estimate_(sweep),
       start_(Clock::now()),
       line_time_(start_) {
@@ -87,15 +85,15 @@ void Progress::Draw(double done_s) {
   const double share = done_s / total_s_;
   const int filled = static_cast<int>(share * kBarWidth);
   // The line fits 80 columns, because one that wraps cannot be redrawn.
-  fmt::print(out_, "\r[{:#<{}}{:-<{}}] {:3.0f} %  [{}/{}]{}\x1b[K", "", filled,
-             "", kBarWidth - filled, 100 * share, step_, steps_.size(),
+  fmt::print(stderr, "\r[{:#<{}}{:-<{}}] {:3.0f} %  [{}/{}]{}\x1b[K", "",
+             filled, "", kBarWidth - filled, 100 * share, step_, steps_.size(),
              TimeLeft(done_s));
-  std::fflush(out_);
+  std::fflush(stderr);
 }
 
 void Progress::Line(const std::string& text) {
-  fmt::print(out_, "{}{}\n", is_terminal_ ? "\r\x1b[K" : "", Printable(text));
-  std::fflush(out_);
+  fmt::print(stderr, "{}{}\n", is_terminal_ ? "\r\x1b[K" : "", Printable(text));
+  std::fflush(stderr);
 }
 
 void Progress::Tick(double share_of_point) {
@@ -116,7 +114,7 @@ void Progress::FinishPoint(const std::vector<ResultCell>& cells) {
   }
   if (is_terminal_) {
     Draw(done_s_);
-    if (step_ == steps_.size()) fmt::print(out_, "\n");
+    if (step_ == steps_.size()) fmt::print(stderr, "\n");
     return;
   }
   const bool is_alone = sweep_.processes == 1;
@@ -132,12 +130,10 @@ void Progress::FinishPoint(const std::vector<ResultCell>& cells) {
 }
 
 CountProgress::CountProgress(std::string command, std::string cases,
-                             bool tells_time, std::FILE* out, bool is_terminal)
+                             bool tells_time)
     : command_(std::move(command)),
       cases_(std::move(cases)),
-      tells_time_(tells_time),
-      out_(out),
-      is_terminal_(is_terminal) {}
+      tells_time_(tells_time) {}
 
 double CountProgress::Seconds() const {
   return attnbench::Seconds(Clock::now() - start_);
@@ -155,11 +151,11 @@ void CountProgress::ShowCount(std::size_t finished, std::size_t total) {
                           : finished == total ? "\x1b[K\n"
                                               : "\x1b[K";
   fmt::print(
-      out_, "{}{}: {} of {} {}{}{}", is_terminal_ ? "\r" : "", command_,
+      stderr, "{}{}: {} of {} {}{}{}", is_terminal_ ? "\r" : "", command_,
       finished, total, cases_,
       tells_time_ ? fmt::format(", about {:.0f} s left", std::ceil(left)) : "",
       end);
-  std::fflush(out_);
+  std::fflush(stderr);
 }
 
 }  // namespace attnbench

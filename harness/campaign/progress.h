@@ -5,10 +5,11 @@
 #ifndef ATTNBENCH_HARNESS_CAMPAIGN_PROGRESS_H_
 #define ATTNBENCH_HARNESS_CAMPAIGN_PROGRESS_H_
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,8 +35,7 @@ class Progress {
   // length of a long trial is a guess: probes (estimate.h) would delay what is
   // to be measured. The points' shares of that time are estimated anew as their
   // cells are measured.
-  Progress(const Sweep& sweep, std::span<const std::int64_t> done,
-           std::FILE* out, bool is_terminal);
+  Progress(const Sweep& sweep, std::span<const std::int64_t> done);
 
   // All that is to be measured: every point by a process, then by the next one.
   const std::vector<Step>& steps() const { return steps_; }
@@ -58,8 +58,7 @@ class Progress {
   void AddSteps();
 
   const Sweep& sweep_;
-  std::FILE* out_;
-  bool is_terminal_;
+  const bool is_terminal_ = isatty(STDERR_FILENO) == 1;
   std::vector<Step> steps_;  // all that is to be measured
   std::size_t step_ = 0;     // the current one
   TimeEstimate estimate_;
@@ -76,8 +75,7 @@ class CountProgress {
  public:
   // "verify: 3 of 10 cases, about 7 s left" for ("verify", "cases"). The time
   // is told only if all cases take about equally long.
-  CountProgress(std::string command, std::string cases, bool tells_time,
-                std::FILE* out, bool is_terminal);
+  CountProgress(std::string command, std::string cases, bool tells_time);
 
   // This is called after each case, by one thread at a time.
   void ShowCount(std::size_t finished, std::size_t total);
@@ -89,8 +87,7 @@ class CountProgress {
   const std::string command_;
   const std::string cases_;
   const bool tells_time_;
-  std::FILE* const out_;
-  const bool is_terminal_;
+  const bool is_terminal_ = isatty(STDERR_FILENO) == 1;
   const Clock::time_point start_ = Clock::now();
   std::size_t last_tenth_ = 0;
 };

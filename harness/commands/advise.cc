@@ -157,19 +157,14 @@ int RunAdvise(const std::string& command_line,
     const HeldOutDecoding decoded =
         DecodeHeldOut(model.checkpoint(), model.path(), model.num_sequences());
     shape = ShapeOfModel(model.settings(), decoded);
-    advised = {.text = model.Text(),
-               .zero_contexts = decoded.choices->zero_contexts,
-               .memory_read = decoded.choices->memory_read,
-               .latency = decoded.choices->latency};
+    advised = AdvisedModel{*decoded.choices, model.Text()};
   }
   shape = ShapeOf(arguments, shape);
   SweepRequest request = AdviceRequest(shape);
   request.repetitions = arguments.repetitions.value_or(request.repetitions);
   request.seed = arguments.seed.value_or(request.seed);
-  std::optional<ResultFile> file;
-  if (!arguments.output.empty()) {
-    file.emplace(arguments.output, arguments.force);
-  }
+  const std::optional<ResultFile> file =
+      FileIfNamed(arguments.output, arguments.force);
   const Sweep sweep = PlanSweep(request);
   const TemporaryFolder folder;
   CampaignOptions options;
@@ -219,10 +214,8 @@ void AddAdvise(CLI::App& app, const std::string& command_line, Command& run) {
             arguments->force);
   command->add_flag("--json", arguments->json,
                     "print the result instead of the table, e.g. --json");
-  command->callback([&run, command_line, arguments] {
-    run = [command_line, arguments] {
-      return RunAdvise(command_line, *arguments);
-    };
+  OnAsked(*command, run, [command_line, arguments] {
+    return RunAdvise(command_line, *arguments);
   });
 }
 

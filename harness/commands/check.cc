@@ -94,9 +94,7 @@ void AddCheck(CLI::App& app, Command& run) {
                     "point, e.g. check mine.json --baseline base.json --time");
   AddChange(*command, arguments->change);
   AddFormat(*command, kReportFormatHelp, arguments->format);
-  command->callback([&run, arguments] {
-    run = [arguments] { return RunCheck(*arguments); };
-  });
+  OnAsked(*command, run, [arguments] { return RunCheck(*arguments); });
 }
 
 }  // namespace attnbench

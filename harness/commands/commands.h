@@ -16,6 +16,11 @@ namespace attnbench {
 // The work of a command; gives the exit code. Throws UserError.
 using Command = std::function<int()>;
 
+// Puts `work` into `run` once the parser meets the command.
+inline void OnAsked(CLI::App& command, Command& run, const Command& work) {
+  command.callback([&run, work] { run = work; });
+}
+
 // attnbench run-sweep: `command_line` is what the user typed, for the context
 // of the result.
 void AddRunSweep(CLI::App& app, const std::string& command_line, Command& run);

@@ -140,9 +140,7 @@ void AddCompare(CLI::App& app, Command& run) {
       ->needs(programs);
   AddChange(*command, arguments->change);
   AddFormat(*command, kReportFormatHelp, arguments->format);
-  command->callback([&run, arguments] {
-    run = [arguments] { return RunCompare(*arguments); };
-  });
+  OnAsked(*command, run, [arguments] { return RunCompare(*arguments); });
 }
 
 }  // namespace attnbench

@@ -22,8 +22,7 @@ constexpr std::uint64_t kSeed = 1;
 // Checks what is asked, and computes it if there is an output.
 int Compute(const std::string& command_line, const std::string& output,
             bool force) {
-  std::optional<ResultFile> file;
-  if (!output.empty()) file.emplace(output, force);
+  const std::optional<ResultFile> file = FileIfNamed(output, force);
   const std::vector<Computation> computations = ReadQuantities(
       FromJson<std::vector<AskedQuantity>>(ReadJsonFile(kStandardInput), "-"));
   if (!file) return kGood;
@@ -46,10 +45,8 @@ void AddComputed(CLI::App& app, const std::string& command_line, Command& run) {
   const auto output = std::make_shared<std::string>();
   const auto force = std::make_shared<bool>(false);
   AddOutput(*command, "the result", "exact.json", *output, *force);
-  command->callback([&run, command_line, output, force] {
-    run = [command_line, output, force] {
-      return Compute(command_line, *output, *force);
-    };
+  OnAsked(*command, run, [command_line, output, force] {
+    return Compute(command_line, *output, *force);
   });
 }
 

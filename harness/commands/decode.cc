@@ -325,16 +325,13 @@ void AddDecode(CLI::App& app, Command& run) {
       "sequences with a trained model");
   const auto arguments = std::make_shared<DecodeArguments>();
   AddOptions(*command, *arguments);
-  command->callback([&run, arguments] {
-    run = [arguments]() -> int {
-      if (arguments->model.is_given()) return RunDecodeModel(*arguments);
-      const AnswerFile file(arguments->case_path, arguments->output,
-                            arguments->force);
-      file.Write(ToJson(arguments->case_path.empty()
-                            ? DecodeWorkload(*arguments)
-                            : DecodeCase(*arguments)));
-      return kGood;
-    };
+  OnAsked(*command, run, [arguments]() -> int {
+    if (arguments->model.is_given()) return RunDecodeModel(*arguments);
+    const AnswerFile file(arguments->case_path, arguments->output,
+                          arguments->force);
+    file.Write(ToJson(arguments->case_path.empty() ? DecodeWorkload(*arguments)
+                                                   : DecodeCase(*arguments)));
+    return kGood;
   });
 }
 

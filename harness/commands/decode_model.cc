@@ -44,24 +44,13 @@ struct ModelSequence {
   }
 };
 
-struct ModelChoices {
-  double zero_contexts = 0, memory_read = 0;
-  std::optional<Latency> latency = {};
-
-  static void Fields(auto& self, auto& visit) {
-    visit("zero_contexts", self.zero_contexts);
-    visit("memory_read", self.memory_read);
-    visit("latency", self.latency);
-  }
-};
-
 struct DecodedModel {
   TrainingRun run = {};
   Index step = 0;
   bool is_online = false;
   double error = 0;
   Index edits = 0, symbols = 0;
-  std::optional<ModelChoices> choices = {};  // null: it chooses no entries
+  std::optional<ThresholdDecoding> choices = {};  // null: it chooses no entries
   std::vector<ModelSequence> sequences = {};
 
   static void Fields(auto& self, auto& visit) {
@@ -98,12 +87,8 @@ DecodedModel DocumentOf(const TrainedModel& model,
       .is_online = TrainedDecoder(checkpoint, model.path()).is_online(),
       .error = decoded.error(),
       .edits = decoded.edits,
-      .symbols = decoded.symbols};
-  if (decoded.choices) {
-    document.choices = {.zero_contexts = decoded.choices->zero_contexts,
-                        .memory_read = decoded.choices->memory_read,
-                        .latency = decoded.choices->latency};
-  }
+      .symbols = decoded.symbols,
+      .choices = decoded.choices};
   for (const HeldOutSequence& sequence : decoded.sequences) {
     document.sequences.push_back(SequenceOf(sequence));
   }
@@ -136,7 +121,7 @@ std::vector<std::string> RowOf(std::size_t number,
   return row;
 }
 
-std::string ChoicesText(const ModelChoices& choices) {
+std::string ChoicesText(const ThresholdDecoding& choices) {
   return fmt::format(
       "{:.1f} % of the outputs choose no entry; the last output has read "
       "{:.1f} % of the memory (AP {:.2f}, DAL {:.1f} entries)\n",

@@ -307,10 +307,8 @@ DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
 
 int RunDiagnose(const std::string& command_line,
                 const DiagnoseArguments& arguments) {
-  std::optional<ResultFile> file;
-  if (!arguments.output.empty()) {
-    file.emplace(arguments.output, arguments.force);
-  }
+  const std::optional<ResultFile> file =
+      FileIfNamed(arguments.output, arguments.force);
   try {
     std::string text;
     DiagnosisRequest request;
@@ -398,10 +396,8 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
             arguments->force);
   command->add_flag("--json", arguments->json,
                     "print the result instead of the table, e.g. --json");
-  command->callback([&run, command_line, arguments] {
-    run = [command_line, arguments] {
-      return RunDiagnose(command_line, *arguments);
-    };
+  OnAsked(*command, run, [command_line, arguments] {
+    return RunDiagnose(command_line, *arguments);
   });
 }
 

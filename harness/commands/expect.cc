@@ -344,13 +344,11 @@ void AddExpect(CLI::App& app, Command& run) {
             ParseSharpness);
   AddOutput(*command, "the file instead of standard output", "alpha.json",
             arguments->output, arguments->force);
-  command->callback([&run, arguments] {
-    run = [arguments] {
-      const AnswerFile file(arguments->case_path, arguments->output,
-                            arguments->force);
-      file.Write(ToJson(ExpectCase(*arguments)));
-      return 0;
-    };
+  OnAsked(*command, run, [arguments] {
+    const AnswerFile file(arguments->case_path, arguments->output,
+                          arguments->force);
+    file.Write(ToJson(ExpectCase(*arguments)));
+    return 0;
   });
 }
 

@@ -50,17 +50,10 @@ struct ListedVariant {
   }
 };
 
-struct ListedOption {
-  std::string name = {};
-  std::string type = {};
-  OptionValue default_value = {};
-  std::vector<std::string> allowed = {};
-  double least = 0, greatest = 0;
-  std::string help = {};
-
+struct ListedOption : OptionSpec {
   static void Fields(auto& self, auto& visit) {
     visit("name", self.name);
-    visit("type", self.type);
+    visit("type", std::string(TypeName(self.default_value)));
     visit("default", self.default_value);
     visit("allowed", self.allowed);
     visit("least", self.least);
@@ -202,13 +195,7 @@ ListedMechanism Listed(const Description& about) {
   }
   mechanism.uses = UsesOf(about);
   for (const OptionSpec& spec : OptionsBesideAxes(about)) {
-    mechanism.options.push_back({.name = spec.name,
-                                 .type = TypeName(spec.default_value),
-                                 .default_value = spec.default_value,
-                                 .allowed = spec.allowed,
-                                 .least = spec.least,
-                                 .greatest = spec.greatest,
-                                 .help = spec.help});
+    mechanism.options.push_back({spec});
   }
   return mechanism;
 }
@@ -286,7 +273,7 @@ std::string ValuesText(const ListedAxis& axis) {
 
 std::string AllowedText(const ListedOption& option) {
   if (!option.allowed.empty()) return Joined(option.allowed);
-  std::string text = option.type;
+  std::string text = TypeName(option.default_value);
   if (std::isfinite(option.least))
     text += fmt::format(" from {}", option.least);
   if (std::isfinite(option.greatest)) {
@@ -459,8 +446,7 @@ void AddList(CLI::App& app, Command& run) {
       if (option != other) option->excludes(other);
     }
   }
-  command->callback(
-      [&run, formats] { run = [formats] { return List(*formats); }; });
+  OnAsked(*command, run, [formats] { return List(*formats); });
 }
 
 }  // namespace attnbench

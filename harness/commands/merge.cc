@@ -59,10 +59,8 @@ void AddMerge(CLI::App& app, const std::string& command_line, Command& run) {
   command->add_flag("--partial", arguments->partial,
                     "write a result that is not valid where points are "
                     "missing, e.g. merge a.json -o b.json --partial");
-  command->callback([&run, command_line, arguments] {
-    run = [command_line, arguments] {
-      return RunMerge(command_line, *arguments);
-    };
+  OnAsked(*command, run, [command_line, arguments] {
+    return RunMerge(command_line, *arguments);
   });
 }
 

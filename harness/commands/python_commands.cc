@@ -168,10 +168,8 @@ void AddPythonCommands(CLI::App& app, const std::string& command_line,
         "It runs Python: what the variable ATTNBENCH_PYTHON names, else that "
         "of an active\nenvironment (venv, conda) that has the packages, else "
         "the system's.");
-    command->callback([&run, &said, command, command_line] {
-      run = [&said, command, command_line]() -> int {
-        BecomePython(said.name, kProgram, Given(said, *command), command_line);
-      };
+    OnAsked(*command, run, [&said, command, command_line]() -> int {
+      BecomePython(said.name, kProgram, Given(said, *command), command_line);
     });
   }
 }

@@ -3,9 +3,7 @@
 #include "harness/machine/roofline.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -126,15 +124,12 @@ int RunRoofline(const std::string& command_line,
                cores == 1 ? "1" : fmt::format("1,{}", cores));
   const std::vector<AxisValue> precisions =
       ValuesOf("precision", arguments.precision, "f32,f64");
-  std::optional<ResultFile> file;
-  if (!arguments.output.empty()) {
-    file.emplace(arguments.output, arguments.force);
-  }
+  const std::optional<ResultFile> file =
+      FileIfNamed(arguments.output, arguments.force);
   RooflineResult result;
   result.context = MakeContext(command_line, /*seed=*/0);
   LoadWatch watch = BeginWatch(result.context);
-  CountProgress progress("roofline", "settings", /*tells_time=*/true, stderr,
-                         isatty(STDERR_FILENO) == 1);
+  CountProgress progress("roofline", "settings", /*tells_time=*/true);
   for (const AxisValue& number : threads) {
     for (const AxisValue& precision : precisions) {
       result.limits.push_back(
@@ -163,10 +158,8 @@ void AddRoofline(CLI::App& app, const std::string& command_line, Command& run) {
       "its memory");
   const auto arguments = std::make_shared<RooflineArguments>();
   AddOptions(*command, *arguments);
-  command->callback([&run, command_line, arguments] {
-    run = [command_line, arguments] {
-      return RunRoofline(command_line, *arguments);
-    };
+  OnAsked(*command, run, [command_line, arguments] {
+    return RunRoofline(command_line, *arguments);
   });
 }
 

@@ -105,8 +105,7 @@ void AddShow(CLI::App& app, Command& run) {
             "text, markdown, csv (a line for each cell), json, or gbench "
             "(Google Benchmark's JSON of one result), e.g. --format csv",
             arguments->format);
-  command->callback(
-      [&run, arguments] { run = [arguments] { return RunShow(*arguments); }; });
+  OnAsked(*command, run, [arguments] { return RunShow(*arguments); });
 }
 
 }  // namespace attnbench

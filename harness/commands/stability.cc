@@ -3,11 +3,9 @@
 #include "harness/stability/stability.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -106,15 +104,12 @@ std::string TableText(const StabilityResult& result) {
 
 int RunStability(const std::string& command_line,
                  const StabilityArguments& arguments) {
-  std::optional<ResultFile> file;
-  if (!arguments.output.empty()) {
-    file.emplace(arguments.output, arguments.force);
-  }
+  const std::optional<ResultFile> file =
+      FileIfNamed(arguments.output, arguments.force);
   const Context context = MakeContext(command_line, arguments.seed);
   // The costly points come first, so the finished ones tell no time for the
   // rest.
-  CountProgress progress("stability", "points", /*tells_time=*/false, stderr,
-                         isatty(STDERR_FILENO) == 1);
+  CountProgress progress("stability", "points", /*tells_time=*/false);
   StabilityResult result = MeasureStability(
       {.quick = arguments.quick,
        .seed = arguments.seed,
@@ -138,10 +133,8 @@ void AddStability(CLI::App& app, const std::string& command_line,
       "length, sharpness of p and precision");
   const auto arguments = std::make_shared<StabilityArguments>();
   AddOptions(*command, *arguments);
-  command->callback([&run, command_line, arguments] {
-    run = [command_line, arguments] {
-      return RunStability(command_line, *arguments);
-    };
+  OnAsked(*command, run, [command_line, arguments] {
+    return RunStability(command_line, *arguments);
   });
 }
 

@@ -96,9 +96,7 @@ void AddRequestOptions(CLI::App& command, SweepArguments& arguments) {
   AddParsed(command, "--shard", arguments.shard, "i/n",
             "only shard i of n: the points i, i+n, i+2n ... counted from 0, "
             "e.g. --shard 0/4",
-            [](const std::string& text, const std::string& /*option*/) {
-              return ParseShard(text);
-            });
+            ParseShard);
   command.add_option("--profile", arguments.profile)->group("");
 }
 
@@ -252,7 +250,8 @@ CampaignOptions MakeCampaignOptions(const SweepArguments& arguments) {
   options.resume = arguments.resume;
   options.shard = arguments.shard;
   if (arguments.builds && !arguments.dry_run) {
-    options.measurer.builds = Relinks(*arguments.builds, "--builds");
+    options.measurer.builds = RelinksOf(ProgramPath().parent_path().string(),
+                                        *arguments.builds, "--builds");
   }
   options.measurer.peer = arguments.peer;
   options.measurer.peer_limit_s = arguments.peer_limit_s;

@@ -1,10 +1,8 @@
 #include "harness/commands/sweep_plan.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <set>
 #include <string>
@@ -83,8 +81,7 @@ std::optional<std::vector<ResultCell>> Measure(const Sweep& probes,
   options.most_draws = 1;
   options.cell_limit_s = std::min(options.cell_limit_s, kProbeLimit);
   CountProgress progress("run-sweep --dry-run", "small points",
-                         /*tells_time=*/true, stderr,
-                         isatty(STDERR_FILENO) == 1);
+                         /*tells_time=*/true);
   bool is_told = false;
   const auto tell = [&](double) {
     if (is_told || progress.Seconds() < kUntoldSeconds) return;

@@ -42,11 +42,9 @@ void AddTrain(CLI::App& app, const std::vector<std::string>& arguments,
       "trains small models with any attention, and tells how well they decode");
   const auto options = std::make_shared<TrainOptions>();
   AddTrainOptions(*command, *options);
-  command->callback([&run, options, arguments] {
-    run = [arguments]() -> int {
-      const auto name = std::ranges::find(arguments, "train");
-      BecomeTrainer({name + 1, arguments.end()});
-    };
+  OnAsked(*command, run, [arguments]() -> int {
+    const auto name = std::ranges::find(arguments, "train");
+    BecomeTrainer({name + 1, arguments.end()});
   });
 }
 

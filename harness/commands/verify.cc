@@ -3,10 +3,8 @@
 #include "harness/verify/verify.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -250,9 +248,8 @@ int Verify(const VerifyArguments& arguments, const std::string& command_line) {
   const VerifyOptions options = OptionsOf(arguments);
   const std::vector<std::string> mechanisms =
       ParseMechanisms(arguments.mechanisms);
-  std::optional<ResultFile> file;
-  if (!arguments.output.empty())
-    file.emplace(arguments.output, arguments.force);
+  const std::optional<ResultFile> file =
+      FileIfNamed(arguments.output, arguments.force);
   VerifyRun run = {.context = MakeContext(command_line, options.seed),
                    .false_alarm_rate = options.level,
                    .trials = options.trials,
@@ -263,8 +260,7 @@ int Verify(const VerifyArguments& arguments, const std::string& command_line) {
     std::cerr << "attnbench: there is nothing to verify\n";
     return kNothingToCompare;
   }
-  CountProgress progress("verify", "cases", /*tells_time=*/true, stderr,
-                         isatty(STDERR_FILENO) == 1);
+  CountProgress progress("verify", "cases", /*tells_time=*/true);
   std::vector<CaseReport> reports =
       RunVerifyCases(cases, options, [&](std::size_t finished) {
         progress.ShowCount(finished, cases.size());
@@ -287,10 +283,8 @@ void AddVerify(CLI::App& app, const std::string& command_line, Command& run) {
       "compare training expectations and gradients with the sampled process");
   const auto arguments = std::make_shared<VerifyArguments>();
   AddOptions(*command, *arguments);
-  command->callback([&run, command_line, arguments] {
-    run = [command_line, arguments] {
-      return Verify(*arguments, command_line);
-    };
+  OnAsked(*command, run, [command_line, arguments] {
+    return Verify(*arguments, command_line);
   });
 }
 

@@ -11,10 +11,6 @@
 namespace attnbench {
 namespace {
 
-// The mechanism whose attention is alpha, so that its gradients of attention
-// are gradients of alpha.
-constexpr char kScan[] = "monotonic";
-
 // The derivative dAP/dalpha [U, T].
 Table<double> ProportionCotangent(Index U, Index T) {
   Table<double> cotangent(U, T);

@@ -27,6 +27,10 @@
 
 namespace attnbench {
 
+// The mechanism whose attention is alpha, so that its gradients of attention
+// are gradients of alpha.
+inline constexpr char kScan[] = "monotonic";
+
 // Whether the mechanism chooses by the scan: it is online, and draws from
 // p_choose or energies.
 bool ChoosesByScan(const Description& description);

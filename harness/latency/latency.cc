@@ -91,4 +91,23 @@ std::optional<Latency> LatencyMean::Mean() const {
   return mean;
 }
 
+ThresholdDecoding SummaryOf(std::span<const DecodedSteps> sequences) {
+  ThresholdDecoding summary;
+  LatencyMean latency;
+  double outputs = 0, zero_contexts = 0;
+  for (const auto& [steps, memory_length] : sequences) {
+    for (const StepTrace& step : steps) {
+      zero_contexts += step.position < 0 ? 1 : 0;
+    }
+    outputs += static_cast<double>(steps.size());
+    const std::vector<double> delays = DelaysOf(steps, memory_length);
+    summary.memory_read += delays.back() / static_cast<double>(memory_length);
+    latency.Add(LatencyOf(delays, memory_length, std::ssize(delays)));
+  }
+  summary.zero_contexts = zero_contexts / outputs;
+  summary.memory_read /= static_cast<double>(sequences.size());
+  summary.latency = latency.Mean();
+  return summary;
+}
+
 }  // namespace attnbench

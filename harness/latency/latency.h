@@ -74,6 +74,36 @@ class LatencyMean {
   Index count_ = 0;
 };
 
+// How decoding by the threshold went, which chooses entries with p >= 1/2. All
+// outputs count, those of end symbols too.
+struct ThresholdDecoding {
+  double zero_contexts = 0;
+  double memory_read = 0;  // of a sequence with an output without a choice: 1
+  std::optional<Latency> latency = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("zero_contexts", self.zero_contexts,
+          Rule{.description = "share of outputs that choose no entry",
+               .minimum = 0,
+               .maximum = 1});
+    visit("memory_read", self.memory_read,
+          Rule{.description = "share of the memory that the last output has "
+                              "read, mean over sequences",
+               .minimum = 0,
+               .maximum = 1});
+    visit("latency", self.latency, Rule{.description = "mean over sequences"});
+  }
+};
+
+// A sequence that was decoded: what each of its outputs, of one head, chose.
+struct DecodedSteps {
+  std::vector<StepTrace> steps = {};
+  Index memory_length = 0;
+};
+
+// None of the sequences is empty.
+ThresholdDecoding SummaryOf(std::span<const DecodedSteps> sequences);
+
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_LATENCY_LATENCY_H_

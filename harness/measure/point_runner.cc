@@ -7,16 +7,17 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "harness/base/error.h"
 #include "harness/base/hash.h"
+#include "harness/base/purposes.h"
 #include "harness/inputs/declared_inputs.h"
 #include "harness/machine/calibration.h"
 #include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
 #include "harness/measure/cell_life.h"
 #include "harness/measure/decode_gate.h"
-#include "harness/measure/round_order.h"
 #include "harness/measure/training_gate.h"
 #include "harness/measure/trial.h"
 #include "harness/measure/whole_decoder_cell.h"
@@ -339,6 +340,25 @@ std::span<const int> DrawsOfSample(std::span<const int> draws, Index trials,
                                    Index round) {
   if (Size(trials) >= draws.size()) return draws;
   return draws.subspan(Size(round) % draws.size(), 1);
+}
+
+std::vector<std::size_t> RoundOrder(std::uint64_t seed, std::uint64_t point_key,
+                                    int round, std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // The shuffle of Fisher and Yates: element n - 1 changes places with one of
+  // the first n. 24 bits of the index are for n, more cells than a point can
+  // have.
+  for (std::size_t n = count; n > 1; --n) {
+    const std::uint32_t word =
+        Philox(seed, kSchedulePurpose, static_cast<std::uint32_t>(round),
+               (point_key << 24) ^ n)[0];
+    // The choice is uniform except for less than n / 2^32.
+    const std::size_t other =
+        static_cast<std::size_t>((static_cast<std::uint64_t>(word) * n) >> 32);
+    std::swap(order[n - 1], order[other]);
+  }
+  return order;
 }
 
 std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,

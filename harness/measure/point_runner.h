@@ -4,6 +4,7 @@
 #ifndef ATTNBENCH_HARNESS_MEASURE_POINT_RUNNER_H_
 #define ATTNBENCH_HARNESS_MEASURE_POINT_RUNNER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -96,6 +97,14 @@ Index WholeTurns(Index trials, Index num_draws);
 // all processes, so that it is the same in all cells of a round.
 std::span<const int> DrawsOfSample(std::span<const int> draws, Index trials,
                                    Index round);
+
+// Gives the order in which a round times its cells, a permutation of
+// 0 .. count - 1. Each round of all processes has its own, so that drift of the
+// machine falls on all cells alike. It depends only on the seed and on what the
+// point is, so it is the same in a longer sweep or a shard. Google Benchmark's
+// own interleaving cannot be seeded.
+std::vector<std::size_t> RoundOrder(std::uint64_t seed, std::uint64_t point_key,
+                                    int round, std::size_t count);
 
 // What all cells give after all their steps: checks, rounds in an order
 // shuffled by `point_key`, each draw alone.

@@ -83,15 +83,6 @@ class DecodeTrial final : public Trial {
     DecodeBatch(mechanism_, config_, std::span(OfDraw(draw)), threads_);
   }
 
-  double TimeNs(std::span<const int> draws, Index first_trial,
-                Index trials) override {
-    return peer_ == nullptr ? Trial::TimeNs(draws, first_trial, trials)
-                            : held_->TimeNs(draws, first_trial, trials);
-  }
-  std::optional<double> PageFaults() const override {
-    return peer_ == nullptr ? Trial::PageFaults() : held_->page_faults();
-  }
-
   Counts Count(int draw) override {
     Counts counts;
     double square = 0;
@@ -171,7 +162,6 @@ class DecodeTrial final : public Trial {
   const int threads_;
   const std::vector<Batch> draws_;
   PeerCell<Real>* const peer_;
-  std::unique_ptr<PeerDraws> held_;
 };
 
 template <class Real>
@@ -198,15 +188,6 @@ class TrainingTrial final : public Trial {
 
   void Run(int draw) override {
     TrainBatch(mechanism_, config_, OfDraw(draw), threads_);
-  }
-
-  double TimeNs(std::span<const int> draws, Index first_trial,
-                Index trials) override {
-    return peer_ == nullptr ? Trial::TimeNs(draws, first_trial, trials)
-                            : held_->TimeNs(draws, first_trial, trials);
-  }
-  std::optional<double> PageFaults() const override {
-    return peer_ == nullptr ? Trial::PageFaults() : held_->page_faults();
   }
 
   // Attention is made in any scope, as its mass is counted. Peaks are taken
@@ -280,7 +261,6 @@ class TrainingTrial final : public Trial {
   const int threads_;
   PointInputs<Real>& inputs_;
   PeerCell<Real>* const peer_;
-  std::unique_ptr<PeerDraws> held_;
   std::vector<TrainingBatch<Real>> draws_;
   // Each sequence's gradients, for all draws. They are only added to, and only
   // read to see whether they are finite.
@@ -291,6 +271,7 @@ class TrainingTrial final : public Trial {
 
 double Trial::TimeNs(std::span<const int> draws, Index first_trial,
                      Index trials) {
+  if (held_) return held_->TimeNs(draws, first_trial, trials);
   std::size_t next = static_cast<std::size_t>(first_trial) % draws.size();
   return TimeTrialsNs(trials, [&] {
     Run(draws[next]);
@@ -300,6 +281,7 @@ double Trial::TimeNs(std::span<const int> draws, Index first_trial,
 }
 
 std::optional<double> Trial::PageFaults() const {
+  if (held_) return held_->page_faults();
   return static_cast<double>(attnbench::PageFaults());
 }
 

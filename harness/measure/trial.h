@@ -47,15 +47,17 @@ class Trial {
   virtual void Run(int draw) = 0;
   // The time of each of `trials` trials, the first of which has the number
   // `first_trial`; the trial's number picks one of `draws` in turn.
-  virtual double TimeNs(std::span<const int> draws, Index first_trial,
-                        Index trials);
+  double TimeNs(std::span<const int> draws, Index first_trial, Index trials);
   // Page faults so far of what runs trials, here or, while it times them, of
   // the peer; none if that does not tell.
-  virtual std::optional<double> PageFaults() const;
+  std::optional<double> PageFaults() const;
   // Runs the draw on one thread, untimed, and counts.
   virtual Counts Count(int draw) = 0;
   // The part that is done once for a memory; null if nothing is.
   virtual std::unique_ptr<Trial> Preparation() const { return nullptr; }
+
+ protected:
+  std::unique_ptr<PeerDraws> held_;  // null where trials run here
 };
 
 // If `peer` is not null, the cell runs there; sums are of what the peer writes,

@@ -170,22 +170,6 @@ struct ReleaseCall {
   }
 };
 
-// The reason why there is no answer; an answer's other members depend on the
-// call.
-struct PeerRefusal {
-  std::optional<std::string> skipped = {}, error = {};
-};
-inline PeerRefusal RefusalIn(const Json& answer) {
-  PeerRefusal refusal;
-  for (const auto& [key, why] : {std::pair("skipped", &refusal.skipped),
-                                 std::pair("error", &refusal.error)}) {
-    const auto found = answer.find(key);
-    if (found == answer.end()) continue;
-    *why = found->is_string() ? found->get<std::string>() : found->dump();
-  }
-  return refusal;
-}
-
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_PEER_MESSAGES_H_

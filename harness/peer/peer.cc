@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "harness/base/error.h"
@@ -21,7 +22,31 @@ ChildProcess::Command ShellCommand(const std::string& command) {
                                "MALLOC_TRIM_THRESHOLD_=-1"})};
 }
 
+// The text of a refusal, which may be no text.
+std::string ReasonText(const Json& reason) {
+  return reason.is_string() ? reason.get<std::string>() : reason.dump();
+}
+
 }  // namespace
+
+PeerInfo ParsePeerInfo(const Json& answer) {
+  try {
+    auto info = FromJson<PeerInfo>(answer, "its answer to 'describe'");
+    for (const PeerVariant& one : info.variants) {
+      const auto same = std::ranges::count_if(
+          info.variants, [&one](const PeerVariant& other) {
+            return other.mechanism == one.mechanism && other.name == one.name;
+          });
+      if (same == 1) continue;
+      throw PeerError(fmt::format(
+          "describes itself wrongly: variant '{}' of {} is there twice",
+          one.name, one.mechanism));
+    }
+    return info;
+  } catch (const UserError& error) {
+    throw PeerError(std::string("describes itself wrongly: ") + error.what());
+  }
+}
 
 Peer::Peer(const std::string& command, std::chrono::seconds limit)
     : command_(command), limit_(limit) {
@@ -76,9 +101,10 @@ Json Peer::Send(const std::string& call, const Json& request) {
     Fail(
         fmt::format("answered '{}', which is no object of JSON", Shown(*line)));
   }
-  const PeerRefusal refusal = RefusalIn(answer);
-  if (refusal.skipped) throw Unsupported(*refusal.skipped);
-  if (refusal.error) throw PeerError(*refusal.error);
+  if (answer.contains("skipped")) {
+    throw Unsupported(ReasonText(answer["skipped"]));
+  }
+  if (answer.contains("error")) throw PeerError(ReasonText(answer["error"]));
   return answer;
 }
 

@@ -76,15 +76,6 @@ std::vector<std::string> DifferenceTexts(const std::string& first_path,
   return texts;
 }
 
-// Throws UserError naming `where`, unlike ParseShard.
-Shard ShardOf(const std::string& text, const std::string& where) {
-  try {
-    return ParseShard(text);
-  } catch (const UserError& error) {
-    throw UserError(where, error.what());
-  }
-}
-
 // "shards 1/4, 3/4 are missing"; empty if all are there.
 std::string MissingShardsText(const std::set<std::int64_t>& there,
                               std::int64_t count) {
@@ -105,7 +96,7 @@ std::string MissingShardsOf(const std::vector<ReadSweep>& files) {
   for (const ReadSweep& file : files) {
     const std::optional<std::string>& text = file.result.context.shard;
     if (!text) return "";
-    const Shard shard = ShardOf(*text, file.path);
+    const Shard shard = ParseShard(*text, file.path + ": --shard");
     if (count != 0 && shard.count != count) return "";
     count = shard.count;
     there.insert(shard.index);

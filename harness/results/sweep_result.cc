@@ -106,7 +106,7 @@ ReadSweep ReadResult(const Json& document, const std::string& path) {
 
 std::vector<MeasuringRun> RunsOf(const SweepResult& result) {
   if (!result.context.runs.empty()) return result.context.runs;
-  MeasuringRun run = RunOf(result.context, std::nullopt, std::nullopt);
+  MeasuringRun run = RunOf(result.context);
   for (const ResultCell& cell : result.cells) {
     if (run.points.empty() || run.points.back() != cell.point) {
       run.points.push_back(cell.point);

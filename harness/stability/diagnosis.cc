@@ -14,7 +14,6 @@
 #include "harness/latency/sharpness.h"
 #include "harness/stability/errors.h"
 #include "harness/stability/evaluate.h"
-#include "harness/stability/given_alpha.h"
 #include "mechanisms/common/parallel.h"
 #include "mechanisms/common/philox.h"
 #include "mechanisms/decode.h"
@@ -213,9 +212,8 @@ void AddAlpha(const DiagnosisRequest& request, Diagnosis& diagnosis) {
 
 // What decoding one sequence tells.
 struct DecodingFindings {
-  std::optional<Latency> latency;
-  double hard_distance = 0, read = 0;
-  Index zero_contexts = 0, outputs = 0;
+  DecodedSteps decoded;
+  double hard_distance = 0;
 };
 
 DecodingFindings FindInDecoding(const DiagnosisRequest& request,
@@ -224,8 +222,7 @@ DecodingFindings FindInDecoding(const DiagnosisRequest& request,
   const StabilityInputs<double> inputs(scores);
   const Index U = scores.at(request.source).rows;
   const Index T = scores.at(request.source).cols;
-  DecodingFindings made;
-  made.outputs = U;
+  DecodingFindings made{.decoded = {.memory_length = T}};
   Sequence<double> sequence = inputs.sequence();
   const Table<double> memory(T, 1);
   Table<double> contexts(U, 1);
@@ -236,37 +233,26 @@ DecodingFindings FindInDecoding(const DiagnosisRequest& request,
       DistanceToHard(decoder, config, sequence, /*has_memory=*/false, 1)
           .attention;
   config.mode = Mode::kDecode;
-  std::vector<StepTrace> traces;
   DecodeSequence(decoder, config, sequence,
                  [&](Index /*i*/, const StepResult<double>& step) {
-                   AddTraces(step, traces);
+                   AddTraces(step, made.decoded.steps);
                  });
-  for (const StepTrace& trace : traces) {
-    made.zero_contexts += trace.position < 0 ? 1 : 0;
-  }
-  const std::vector<double> delays = DelaysOf(traces, T);
-  made.read = delays.back() / static_cast<double>(T);
-  made.latency = LatencyOf(delays, T, U);
   return made;
 }
 
 void AddDecoding(const std::vector<DecodingFindings>& findings,
                  DiagnosedMechanism& made) {
-  LatencyMean latency;
-  double outputs = 0, zero_contexts = 0;
-  for (const DecodingFindings& one : findings) {
-    latency.Add(one.latency);
-    const auto count = static_cast<double>(one.outputs);
+  std::vector<DecodedSteps> decoded;
+  double outputs = 0;
+  for (const auto& [one, hard_distance] : findings) {
+    decoded.push_back(one);
+    const auto count = static_cast<double>(one.steps.size());
     outputs += count;
-    zero_contexts += static_cast<double>(one.zero_contexts);
-    made.hard_distance += count * one.hard_distance;
-    made.decoding.memory_read += one.read;
-    made.outputs = std::max<std::int64_t>(made.outputs, one.outputs);
+    made.hard_distance += count * hard_distance;
+    made.outputs = std::max<std::int64_t>(made.outputs, std::ssize(one.steps));
   }
   made.hard_distance = std::min(1.0, made.hard_distance / outputs);
-  made.decoding.memory_read /= static_cast<double>(findings.size());
-  made.decoding.zero_contexts = zero_contexts / outputs;
-  made.decoding.latency = latency.Mean();
+  made.decoding = SummaryOf(decoded);
 }
 
 // Some gradients of the first outputs of the first sequence.

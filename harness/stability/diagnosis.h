@@ -100,30 +100,11 @@ struct DiagnosedVariant : AttentionErrors {
   }
 };
 
-// What decoding does with the same numbers: entries with p >= 1/2 are chosen.
-struct DiagnosedDecoding {
-  double zero_contexts = 0, memory_read = 0;
-  std::optional<Latency> latency = {};
-
-  static void Fields(auto& self, auto& visit) {
-    visit("zero_contexts", self.zero_contexts,
-          Rule{.description = "share of outputs that choose no entry",
-               .minimum = 0,
-               .maximum = 1});
-    visit("memory_read", self.memory_read,
-          Rule{.description = "share of the memory that the last output has "
-                              "read, mean over sequences",
-               .minimum = 0,
-               .maximum = 1});
-    visit("latency", self.latency, Rule{.description = "mean over sequences"});
-  }
-};
-
 struct DiagnosedMechanism {
   std::string mechanism = {};
   std::int64_t sequences = 1, outputs = 1;
   double hard_distance = 0;
-  DiagnosedDecoding decoding = {};
+  ThresholdDecoding decoding = {};  // of the same numbers
   std::vector<DiagnosedVariant> variants = {};
 
   static void Fields(auto& self, auto& visit) {
@@ -155,7 +136,7 @@ struct DiagnosedForm {
   }
 };
 
-// An alpha that a user's own code made of the same numbers (given_alpha.h).
+// An alpha that a user's own code made of the same numbers.
 struct DiagnosedAlpha {
   std::string file = {};
   double tolerance = 1e-3;
@@ -305,9 +286,6 @@ struct Diagnosis {
   }
 };
 
-// The mechanism whose attention is alpha.
-inline constexpr char kScan[] = "monotonic";
-
 struct DiagnosisRequest {
   std::string source = "p_choose";  // or energies: the table of each sequence
   std::vector<std::int64_t> shape = {};
@@ -328,6 +306,18 @@ struct DiagnosisRequest {
 // The result, without its context. The sequences are worked on by all threads;
 // threads change nothing.
 Diagnosis Diagnose(const DiagnosisRequest& request);
+
+// Says how far request.alpha, one table for each sequence, is from the exact
+// alpha, and which published closed form it looks like.
+//
+// An output is wrong if the sum over the entries of |alpha - exact| is more
+// than a share of its mass, the exact sum of alpha. A form is named if over all
+// outputs it is within 1e-3 of the mass, and ten times nearer than the exact
+// alpha, and with it all forms that are at most twice as far as the nearest:
+// many clip nothing that tells them apart. An alpha within rounding of the
+// exact one looks like none.
+// attnbench.torch.check has the same rules.
+DiagnosedAlpha DiagnoseAlpha(const DiagnosisRequest& request);
 
 // The answer for people.
 std::string DiagnosisText(const Diagnosis& diagnosis);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/latency/expected_latency.h"
 #include "harness/stability/diagnosis.h"
 #include "harness/stability/inputs.h"
 
@@ -119,7 +120,7 @@ std::string Row(const std::string& name, const DiagnosedVariant& one,
 
 std::string MechanismText(const DiagnosedMechanism& mechanism,
                           const Diagnosis& diagnosis) {
-  const DiagnosedDecoding& decoding = mechanism.decoding;
+  const ThresholdDecoding& decoding = mechanism.decoding;
   std::string text = fmt::format(
       "\n{}{}: decoding chooses no entry for {:.0f} % of the outputs and reads "
       "{:.0f} % of the memory{}; training's attention is {:.2g} from what it "

@@ -1,5 +1,3 @@
-#include "harness/stability/given_alpha.h"
-
 #include <omp.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "harness/latency/expected_latency.h"
+#include "harness/stability/diagnosis.h"
 #include "harness/stability/errors.h"
 #include "harness/stability/evaluate.h"
 #include "mechanisms/common/parallel.h"

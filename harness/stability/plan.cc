@@ -127,15 +127,9 @@ class Plan {
   std::vector<Work> work_;
 };
 
-// The rows of one piece of work; the other lists are empty.
-struct Part {
-  std::vector<StabilityRow> rows = {};
-  std::vector<StabilityLedger> ledger = {};
-  std::vector<StabilityLoss> losses = {};
-  std::vector<StabilityGradient> gradients = {};
-};
-
-Part Measure(const Plan& plan, const Plan::Work& work, std::uint64_t seed) {
+// Fills the list of the work's kind.
+StabilityResult Measure(const Plan& plan, const Plan::Work& work,
+                        std::uint64_t seed) {
   const int draws = plan.draws(work.kind);
   switch (work.kind) {
     case Plan::Work::Kind::kRows:
@@ -151,15 +145,15 @@ Part Measure(const Plan& plan, const Plan::Work& work, std::uint64_t seed) {
 }
 
 // Measures everything; the parts come in the plan's order whatever the threads.
-std::vector<Part> MeasureAll(const Plan& plan,
-                             const StabilityRequest& request) {
+std::vector<StabilityResult> MeasureAll(const Plan& plan,
+                                        const StabilityRequest& request) {
   // The costly work comes first, or one thread would end with it alone.
   std::vector<std::size_t> order(plan.work().size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return plan.work()[a].cost > plan.work()[b].cost;
   });
-  std::vector<Part> results(order.size());
+  std::vector<StabilityResult> results(order.size());
   std::atomic<std::size_t> next = 0;
   std::mutex telling;
   std::size_t done = 0;
@@ -187,7 +181,7 @@ void Append(const std::vector<Row>& rows, std::vector<Row>& all) {
 StabilityResult MeasureStability(const StabilityRequest& request) {
   const Plan plan(request.quick);
   StabilityResult result;
-  for (const Part& part : MeasureAll(plan, request)) {
+  for (const StabilityResult& part : MeasureAll(plan, request)) {
     Append(part.rows, result.rows);
     Append(part.ledger, result.ledger);
     Append(part.losses, result.losses);

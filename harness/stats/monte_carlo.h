@@ -15,6 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "harness/base/document.h"
+
 namespace attnbench {
 
 // The power at which a discrepancy counts as one that would have been seen.
@@ -111,6 +113,10 @@ struct ChiSquare {
   double statistic = 0;
   std::int64_t terms = 0;
 
+  static void Fields(auto& self, auto& visit) {
+    visit("statistic", self.statistic);
+    visit("terms", self.terms, kAtLeastZero);
+  }
   void Add(std::int64_t trials, std::int64_t hits, double expected);
 };
 

@@ -16,8 +16,7 @@ struct Shard {
   std::int64_t index = 0;
   std::int64_t count = 1;
 
-  // The number of its things among `size`, and their indices.
-  std::size_t NumberOf(std::size_t size) const;
+  // The indices of its things among `size`.
   std::vector<std::size_t> Indices(std::size_t size) const;
   // Its things, in their order.
   template <class T>
@@ -31,8 +30,8 @@ struct Shard {
 
 inline constexpr std::int64_t kMostShards = 1'000'000;
 
-// Reads the value of --shard, "i/n". Throws UserError naming the option.
-Shard ParseShard(std::string_view text);
+// Reads "i/n". Throws UserError naming `where`.
+Shard ParseShard(std::string_view text, const std::string& where);
 
 }  // namespace attnbench
 

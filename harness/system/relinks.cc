@@ -2,18 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "harness/base/error.h"
 #include "harness/base/exit_code.h"
 #include "harness/system/python.h"
-#include "harness/system/source_tree.h"
 
 namespace attnbench {
-
-std::vector<std::string> Relinks(int count, const std::string& option) {
-  return RelinksOf(ProgramPath().parent_path().string(), count, option);
-}
 
 std::vector<std::string> RelinksOf(const std::string& build, int count,
                                    const std::string& option) {

@@ -8,12 +8,9 @@
 
 namespace attnbench {
 
-// Gives `count` programs, linked anew (scripts/relink.py) where the build
-// folder of this program does not have them yet. Throws UserError naming
-// `option` if they cannot be linked.
-std::vector<std::string> Relinks(int count, const std::string& option);
-
-// The same of the program in this build folder.
+// Gives `count` programs, linked anew (scripts/relink.py) where the folder
+// `build` does not have them yet. Throws UserError naming `option` if they
+// cannot be linked.
 std::vector<std::string> RelinksOf(const std::string& build, int count,
                                    const std::string& option);
 

@@ -5,6 +5,7 @@
 #ifndef ATTNBENCH_HARNESS_SYSTEM_RESULT_FILE_H_
 #define ATTNBENCH_HARNESS_SYSTEM_RESULT_FILE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,13 @@ class ResultFile {
   std::string target_;
   bool may_replace_;
 };
+
+// The file of an option that may be left out; nothing where `path` is empty.
+inline std::optional<ResultFile> FileIfNamed(const std::string& path,
+                                             bool may_replace) {
+  if (path.empty()) return {};
+  return ResultFile(path, may_replace);
+}
 
 }  // namespace attnbench
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "harness/base/error.h"
+#include "harness/base/json_file.h"
 #include "harness/system/interrupt.h"
 #include "harness/system/result_file.h"
 #include "harness/trainer/trainer.h"
@@ -134,7 +135,8 @@ class ExperimentRuns {
  private:
   // Takes the runs of the existing result.
   void ReadFinished() {
-    const TrainedResult before = ReadTrainedResult(options_.output);
+    const auto before =
+        FromJson<TrainedResult>(ReadJsonFile(options_.output), options_.output);
     if (before.context.build_id != result_.context.build_id) {
       throw UserError(options_.output,
                       "was made by another build of the program, and --resume "

@@ -40,28 +40,18 @@ std::vector<Symbol> SymbolsOf(const std::vector<DecodedOutput>& outputs) {
   return symbols;
 }
 
-HeldOutChoices ChoicesOf(const std::vector<HeldOutSequence>& sequences) {
-  HeldOutChoices choices;
-  LatencyMean latency;
-  double outputs = 0, zero_contexts = 0;
+ThresholdDecoding ChoicesOf(const std::vector<HeldOutSequence>& sequences) {
+  std::vector<DecodedSteps> decoded;
   for (const HeldOutSequence& sequence : sequences) {
-    std::vector<StepTrace> traces;
+    DecodedSteps& one = decoded.emplace_back();
+    one.memory_length = sequence.source_length;
     for (const DecodedOutput& output : sequence.outputs) {
-      traces.push_back({.position = output.position,
-                        .begin = std::max<Index>(output.position, 0),
-                        .end = output.position + 1});
-      zero_contexts += output.position < 0 ? 1 : 0;
+      one.steps.push_back({.position = output.position,
+                           .begin = std::max<Index>(output.position, 0),
+                           .end = output.position + 1});
     }
-    outputs += static_cast<double>(traces.size());
-    const Index T = sequence.source_length;
-    const std::vector<double> delays = DelaysOf(traces, T);
-    choices.memory_read += delays.back() / static_cast<double>(T);
-    latency.Add(LatencyOf(delays, T, std::ssize(delays)));
   }
-  choices.zero_contexts = zero_contexts / outputs;
-  choices.memory_read /= static_cast<double>(sequences.size());
-  choices.latency = latency.Mean();
-  return choices;
+  return SummaryOf(decoded);
 }
 
 void CheckFinite(const NamedTables& tables, const std::string& path, Index n) {

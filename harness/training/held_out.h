@@ -20,22 +20,12 @@ struct HeldOutSequence {
   std::vector<DecodedOutput> outputs;
 };
 
-// How decoding by the threshold went. All outputs count, those of end symbols
-// too.
-struct HeldOutChoices {
-  double zero_contexts = 0;  // share of outputs that chose no entry
-  // Mean over sequences of the share that the last output has read. An output
-  // without a choice has read everything.
-  double memory_read = 0;
-  std::optional<Latency> latency;  // mean over sequences
-};
-
 struct HeldOutDecoding {
   std::vector<HeldOutSequence> sequences;
   // Edits that make the outputs the targets, and symbols of the targets, both
   // without end symbols.
   Index edits = 0, symbols = 0;
-  std::optional<HeldOutChoices> choices;  // of mechanisms that choose
+  std::optional<ThresholdDecoding> choices;  // of mechanisms that choose
 
   double error() const {  // token error rate, as in trained_result.h
     return static_cast<double>(edits) / static_cast<double>(symbols);

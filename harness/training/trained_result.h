@@ -181,9 +181,6 @@ struct TrainedResult {
   }
 };
 
-// Throws UserError naming the file and the place.
-TrainedResult ReadTrainedResult(const std::string& path);
-
 }  // namespace attnbench
 
 #endif  // ATTNBENCH_HARNESS_TRAINING_TRAINED_RESULT_H_

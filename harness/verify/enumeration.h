@@ -5,6 +5,8 @@
 #ifndef ATTNBENCH_HARNESS_VERIFY_ENUMERATION_H_
 #define ATTNBENCH_HARNESS_VERIFY_ENUMERATION_H_
 
+#include <functional>
+
 #include "harness/verify/report.h"
 #include "harness/verify/subject.h"
 
@@ -21,6 +23,15 @@ Index CompareWithOutcomes(VerifySubject& subject, const Trained& trained,
 // of all inputs are central differences of the decoded output.
 void CompareWithDecoded(VerifySubject& subject, const Trained& trained,
                         std::vector<Quantity>& quantities);
+
+// Compares every gradient of `trained` with central differences of `loss`, the
+// only way if energies follow from states and parameters. `loss` gives L for
+// the subject's current inputs: of the decoded output if nothing is random,
+// else of what Expect makes, which other comparisons of the case check. This
+// takes two calls for each number of the inputs.
+void CompareWithDifferences(VerifySubject& subject, const Trained& trained,
+                            const std::function<double()>& loss,
+                            std::vector<Quantity>& quantities);
 
 // Compares the expectation of Gradient with that of Expect.
 void CompareBothModes(const Trained& trained,

@@ -240,14 +240,11 @@ CaseResult CaseReport::Result() const {
                        .memory_length = verify_case.memory_length,
                        .output_length = verify_case.output_length,
                        .trials = trials,
+                       .chi_square = chi_square,
                        .failure = failure,
                        .verdict = VerdictText(passed())};
   for (const Quantity& quantity : quantities) {
     result.quantities.push_back(quantity.Result());
-  }
-  if (chi_square) {
-    result.chi_square = {.statistic = chi_square->statistic,
-                         .terms = chi_square->terms};
   }
   return result;
 }

@@ -78,22 +78,12 @@ struct QuantityResult {
   }
 };
 
-struct ChiSquareResult {
-  double statistic = 0;
-  std::int64_t terms = 0;
-
-  static void Fields(auto& self, auto& visit) {
-    visit("statistic", self.statistic);
-    visit("terms", self.terms, kAtLeastZero);
-  }
-};
-
 struct CaseResult {
   std::string mechanism, name, method, scores;
   bool from_states = false;
   std::int64_t memory_length = 1, output_length = 1, trials = 0;
   std::vector<QuantityResult> quantities = {};
-  std::optional<ChiSquareResult> chi_square = {};
+  std::optional<ChiSquare> chi_square = {};
   std::optional<std::string> failure = {};
   std::string verdict;
 

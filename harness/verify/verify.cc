@@ -2,7 +2,6 @@
 
 #include <exception>
 
-#include "harness/verify/differences.h"
 #include "harness/verify/enumeration.h"
 #include "harness/verify/sampling.h"
 #include "mechanisms/registry.h"

@@ -148,10 +148,10 @@ TEST(Advice, AScanReadsTheShareThatATrainedModelReads) {
   advice = AdviceOf(Made{.rest = 100, .read = 0.44}.Result(), shape);
   EXPECT_THAT(advice.conclusion, HasSubstr("Nothing can be said"));
   EXPECT_THAT(AdviceText(advice), HasSubstr("\n*: under 45 %"));
-  advice.model = {.text = "m seed 1",
-                  .zero_contexts = 0.2,
-                  .memory_read = 0.5,
-                  .latency = Latency{.ap = 0.4, .dal = 3}};
+  advice.model = {{.zero_contexts = 0.2,
+                   .memory_read = 0.5,
+                   .latency = Latency{.ap = 0.4, .dal = 3}},
+                  "m seed 1"};
   EXPECT_THAT(
       AdviceText(advice),
       HasSubstr(

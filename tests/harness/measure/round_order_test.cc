@@ -1,11 +1,11 @@
 // Guards against cells that are always timed in the same order, or an order
 // that cannot be had again.
-#include "harness/measure/round_order.h"
-
 #include <gmock/gmock.h>
 
 #include <map>
 #include <set>
+
+#include "harness/measure/point_runner.h"
 
 namespace attnbench {
 namespace {

@@ -1,12 +1,12 @@
 // Guards against an alpha of a user's own that is called right where an output
 // is off by a share of its mass, or that is said to be of a toolkit whose form
 // it is not.
-#include "harness/stability/given_alpha.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "harness/stability/diagnosis.h"
 
 namespace attnbench {
 namespace {
