@@ -157,7 +157,7 @@ step_training() {
 # compiling, so -O0. The runtime of the sanitizer must come first, as Python is not
 # built with it; leaks are not looked for, because Python leaks on purpose.
 step_operators() {
-  local build=build/operators test runtime python
+  local build=build/operators runtime python
   scripts/setup.sh --training
   python=$(find_python torch)
   configure_and_build ci attnbench
@@ -166,12 +166,12 @@ step_operators() {
     -D CMAKE_CXX_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -DHWY_DISABLED_TARGETS=0x19FF"
   cmake --build "$build" --parallel "$(nproc)" --target attnbench_torch
   runtime="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
-  for test in dispatch errors latency modules online operators; do
-    LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-      ATTNBENCH=$root/build/ci/attnbench OPENBLAS_NUM_THREADS=1 \
-      ATTNBENCH_TORCH_LIBRARY=$root/$build/libattnbench_torch.so \
-      PYTHONPATH=python:tests/support "$python" "tests/torch/${test}_test.py"
-  done
+  printf '%s\n' operators modules online dispatch errors latency |
+    xargs -P "$(nproc)" -I TEST env LD_PRELOAD="$runtime" \
+      ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+      ATTNBENCH="$root/build/ci/attnbench" OPENBLAS_NUM_THREADS=1 \
+      ATTNBENCH_TORCH_LIBRARY="$root/$build/libattnbench_torch.so" \
+      PYTHONPATH=python:tests/support "$python" tests/torch/TEST_test.py
 }
 
 step_report() {
