@@ -40,6 +40,7 @@ with start.imports("aa.py"):
     from scipy import stats
 
     from attnbench.analysis import intervals, load, series, whole_file
+    from attnbench.answers import change
 
 EXPERIMENT = os.path.join(ROOT, "experiments", "aa.json")
 PEERS = os.path.join(ROOT, "experiments", "peers", "alpha.json")
@@ -283,7 +284,7 @@ def planted_of(folder):
             "ratio": row["ratio"],
             "interval": row["interval"],
             "others_different": sum(
-                row["verdict"] in ("FASTER", "SLOWER") and not is_slow
+                is_different(row, MARGIN) and not is_slow
                 for row, is_slow in zip(found["rows"], slow)),
         })
     return {key: PLANTED[key] for key in ("mechanism", "mode", "file", "new")} | {
@@ -350,11 +351,19 @@ def pair(program, folder, of, number):
         "of": of,
         "rows": {"compare": len(rows), "table": len(distances)},
         "different": {
-            "compare": sum(row["verdict"] in ("FASTER", "SLOWER") for row in rows),
+            "compare": sum(is_different(row, said["margin"]) for row in rows),
             "table": sum(distance > 1 for distance in distances),
         },
         "distances": [round(distance, 4) for distance in distances],
     }
+
+
+def is_different(row, margin):
+    """Whether the interval says FASTER or SLOWER: of a run that is not valid, and counts as
+    it came, compare gives no verdict.
+    """
+    span = row["interval"] and intervals.Span(row["ratio"], *row["interval"])
+    return bool(span) and change.kind_of(span, margin) in (change.FASTER, change.SLOWER)
 
 
 def distances_of(a_cells, b_cells, are_builds):

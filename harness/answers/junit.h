@@ -1,4 +1,4 @@
-// Writes what `compare` and `check` found as the XML that CI systems read as a
+// Writes what `check` found as the XML that CI systems read as a
 // report of tests (JUnit's, as Jenkins and GitLab take it).
 #ifndef ATTNBENCH_HARNESS_ANSWERS_JUNIT_H_
 #define ATTNBENCH_HARNESS_ANSWERS_JUNIT_H_

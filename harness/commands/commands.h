@@ -48,19 +48,22 @@ void AddExpect(CLI::App& app, Command& run);
 // attnbench show RESULT...
 void AddShow(CLI::App& app, Command& run);
 
-// attnbench compare, check, merge: `command_line` as for run-sweep.
-void AddCompare(CLI::App& app, Command& run);
+// attnbench check, merge: `command_line` as for run-sweep.
 void AddCheck(CLI::App& app, Command& run);
 void AddMerge(CLI::App& app, const std::string& command_line, Command& run);
 
-// attnbench claims, report and draw, which are in Python: `command_line` as for
-// run-sweep.
+// attnbench claims, compare, report and draw, which are in Python:
+// `command_line` as for run-sweep.
 void AddPythonCommands(CLI::App& app, const std::string& command_line,
                        Command& run);
 
 // attnbench computed: what claims has no Python for. Nobody types it, so no
 // help shows it.
 void AddComputed(CLI::App& app, const std::string& command_line, Command& run);
+
+// attnbench measure-in-turn: what compare --programs has no Python for. Nobody
+// types it, so no help shows it.
+void AddMeasureInTurn(CLI::App& app, Command& run);
 
 // attnbench roofline: `command_line` as for run-sweep.
 void AddRoofline(CLI::App& app, const std::string& command_line, Command& run);

@@ -170,13 +170,13 @@ void AddCommands(CLI::App& app, const std::vector<std::string>& arguments,
   AddExpect(app, run);
   AddVerify(app, command_line, run);
   AddShow(app, run);
-  AddCompare(app, run);
   AddCheck(app, run);
   AddMerge(app, command_line, run);
   AddRoofline(app, command_line, run);
   AddStability(app, command_line, run);
   AddPythonCommands(app, command_line, run);
   AddComputed(app, command_line, run);
+  AddMeasureInTurn(app, run);
   AddTrain(app, arguments, run);
   AddHelp(app, run);
   RefuseEmptyValues(app);

@@ -124,13 +124,16 @@ struct ChangeOptions {
   double margin = kDefaultMargin;
 };
 
+inline constexpr char kLevelHelp[] =
+    "chance of a false verdict anywhere in the table, e.g. --level 0.01 "
+    "(default 0.05)";
+inline constexpr char kMarginHelp[] =
+    "smallest change of a time that matters, e.g. --margin 0.1 for 10 % "
+    "(default 0.05)";
+
 inline void AddChange(CLI::App& command, ChangeOptions& change) {
-  AddShare(command, "--level", change.level, "P", "0.05",
-           "chance of a false verdict anywhere in the table, e.g. --level 0.01 "
-           "(default 0.05)");
-  AddShare(command, "--margin", change.margin, "X", "0.05",
-           "smallest change of a time that matters, e.g. --margin 0.1 for 10 % "
-           "(default 0.05)");
+  AddShare(command, "--level", change.level, "P", "0.05", kLevelHelp);
+  AddShare(command, "--margin", change.margin, "X", "0.05", kMarginHelp);
 }
 
 }  // namespace attnbench

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/options.h"
 #include "harness/system/python.h"
 
 namespace attnbench {
@@ -19,12 +20,13 @@ struct PythonOption {
   const char* needs = nullptr;
   std::vector<const char*> excludes = {};
   bool is_repeated = false;
+  bool is_required = false;
 };
 
 struct PythonCommand {
   const char* name;
   const char* summary;
-  PythonOption operands;
+  std::vector<PythonOption> operands;
   std::vector<PythonOption> options;
 };
 
@@ -75,27 +77,78 @@ std::vector<PythonOption> ClaimsOptions() {
        "another ledger than the project's, e.g. --ledger mine.json"}};
 }
 
+std::vector<PythonOption> CompareOperands() {
+  return {{.names = "A",
+           .type = "FILE",
+           .help = "the result before, e.g. before.json",
+           .is_required = true},
+          {.names = "B",
+           .type = "FILE",
+           .help = "the result after, e.g. after.json",
+           .is_required = true},
+          {"EXPERIMENT", "FILE",
+           "with --programs: the experiment to measure, e.g. "
+           "experiments/ci.json",
+           "--programs"}};
+}
+
+std::vector<PythonOption> CompareOptions() {
+  return {
+      {"--programs", "",
+       "A and B are two programs, or build folders, whose programs are linked "
+       "again and again in other orders; both measure EXPERIMENT in turn, e.g. "
+       "compare --programs build/old build/release experiments/ci.json"},
+      {"--processes", "N", "of each program, e.g. --processes 40 (default 20)",
+       "--programs"},
+      {"--repetitions", "N",
+       "rounds of a process, e.g. --repetitions 10 (default 5)", "--programs"},
+      {"--cell-limit", "N",
+       "seconds that a cell may take in one process, e.g. --cell-limit 60 "
+       "(default 3600); a program has them, but 60 at most, to say what it is, "
+       "and 600 at most to begin a point",
+       "--programs"},
+      {"--quick", "", "the quick profile of the experiment, e.g. --quick",
+       "--programs"},
+      {"--level", "P", kLevelHelp},
+      {"--margin", "X", kMarginHelp},
+      {"--format", "FORMAT", kReportFormatHelp},
+      {.names = "--json",
+       .type = "",
+       .help = "the same as --format json, e.g. --json",
+       .excludes = {"--format"}}};
+}
+
 const std::vector<PythonCommand>& PythonCommands() {
   static const std::vector<PythonCommand> commands = {
       {"claims",
        "measure what the papers claim, and say of each whether it holds here",
-       {"CLAIM", "ID...",
-        "claims by their ids, e.g. claims mad-linear mocha-w1 (default: all)"},
+       {{.names = "CLAIM",
+         .type = "ID...",
+         .help = "claims by their ids, e.g. claims mad-linear mocha-w1 "
+                 "(default: all)",
+         .is_repeated = true}},
        ClaimsOptions()},
+      {"compare",
+       "two results: FASTER, SLOWER, SAME or AMBIGUOUS for every cell",
+       CompareOperands(), CompareOptions()},
       {"report",
        "one page of HTML that shows results: claims, figures, validity, cells",
-       {"results", "RESULT...",
-        "what run-sweep, verify, stability, roofline or claims wrote, e.g. "
-        "report sweep.json verify.json"},
+       {{.names = "results",
+         .type = "RESULT...",
+         .help = "what run-sweep, verify, stability, roofline or claims wrote, "
+                 "e.g. report sweep.json verify.json",
+         .is_repeated = true}},
        {{"--force", "", "replace the output file, e.g. -o report.html --force"},
         {"-o,--output", "FILE",
          "the page (a file, never '-' or a pipe), e.g. -o report.html"},
         {"--title", "TEXT", "its heading, e.g. --title 'After the change'"}}},
       {"draw",
        "figures of results, as PNG and SVG",
-       {"results", "RESULT...",
-        "what run-sweep, advise, stability, diagnose, compare --json, decode, "
-        "expect or train wrote, e.g. draw sweep.json"},
+       {{.names = "results",
+         .type = "RESULT...",
+         .help = "what run-sweep, advise, stability, diagnose, compare --json, "
+                 "decode, expect or train wrote, e.g. draw sweep.json",
+         .is_repeated = true}},
        {{"--figure", "NAME",
          "only this figure, e.g. --figure mocha_figure3 (default: every figure "
          "that fits)"},
@@ -118,6 +171,16 @@ void AddOption(const PythonOption& said, CLI::App& command) {
   }
 }
 
+void AddOperand(const PythonOption& said, CLI::App& command) {
+  CLI::Option* const added =
+      command.add_option(said.names, said.help)->type_name(said.type);
+  if (said.is_repeated) {
+    added->expected(0, CLI::detail::expected_max_vector_size)
+        ->allow_extra_args();
+  }
+  added->required(said.is_required);
+}
+
 // "--output" of "-o,--output".
 std::string LongName(const PythonOption& option) {
   const std::string names = option.names;
@@ -135,9 +198,11 @@ std::vector<std::string> Given(const PythonCommand& said,
     }
   }
   words.emplace_back("--");
-  for (const std::string& value :
-       command.get_option(said.operands.names)->results()) {
-    words.push_back(value);
+  for (const PythonOption& operand : said.operands) {
+    for (const std::string& value :
+         command.get_option(operand.names)->results()) {
+      words.push_back(value);
+    }
   }
   return words;
 }
@@ -148,20 +213,21 @@ void AddPythonCommands(CLI::App& app, const std::string& command_line,
                        Command& run) {
   for (const PythonCommand& said : PythonCommands()) {
     CLI::App* const command = app.add_subcommand(said.name, said.summary);
-    command->add_option(said.operands.names, said.operands.help)
-        ->type_name(said.operands.type)
-        ->expected(0, CLI::detail::expected_max_vector_size)
-        ->allow_extra_args();
+    for (const PythonOption& operand : said.operands) {
+      AddOperand(operand, *command);
+    }
     for (const PythonOption& option : said.options) {
       AddOption(option, *command);
     }
-    for (const PythonOption& option : said.options) {
-      CLI::Option* const added = command->get_option(LongName(option));
-      if (option.needs != nullptr) {
-        added->needs(command->get_option(option.needs));
-      }
-      for (const char* const other : option.excludes) {
-        added->excludes(command->get_option(other));
+    for (const auto* all : {&said.operands, &said.options}) {
+      for (const PythonOption& option : *all) {
+        CLI::Option* const added = command->get_option(LongName(option));
+        if (option.needs != nullptr) {
+          added->needs(command->get_option(option.needs));
+        }
+        for (const char* const other : option.excludes) {
+          added->excludes(command->get_option(other));
+        }
       }
     }
     command->footer(

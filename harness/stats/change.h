@@ -1,7 +1,8 @@
 // Decides whether a time, or a ratio of times, changed between two results.
 // Identical code that was measured twice must not look changed, so a change
 // counts only if its interval excludes 1; and sameness is claimed only if the
-// interval shows it, never because nothing was found.
+// interval shows it, never because nothing was found. This is for `check`;
+// `compare` has the same rule in Python (python/attnbench/answers/change.py).
 #ifndef ATTNBENCH_HARNESS_STATS_CHANGE_H_
 #define ATTNBENCH_HARNESS_STATS_CHANGE_H_
 

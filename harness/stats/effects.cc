@@ -16,6 +16,7 @@ struct WrittenEffect : Effect {
   }
 };
 
+// Only `compare` reads it, which is in Python.
 struct WrittenSpeed {
   double share = 0;
   double degrees = 1;
@@ -66,16 +67,7 @@ struct EffectsDocument {
 
 Effects EffectsOf(const Json& document, const std::string& path) {
   const auto read = FromJson<EffectsDocument>(document, path).effects;
-  return {.time = read.time,
-          .ratio = read.ratio,
-          .peer = read.peer,
-          .speed_share = read.speed.share,
-          .speed_degrees = read.speed.degrees};
-}
-
-Variance Effects::OfSpeed(double common_log_ratio) const {
-  const double deviation = speed_share * common_log_ratio;
-  return {deviation * deviation, speed_degrees};
+  return {.time = read.time, .ratio = read.ratio, .peer = read.peer};
 }
 
 const Effects& CommittedEffects() {

@@ -16,13 +16,6 @@ struct Effects {
   Effect time;   // of a time alone, so the machine's state is in it
   Effect ratio;  // of the ratio of two of our cells of one run
   Effect peer;   // of the ratio of a cell of ours and one of a peer
-
-  // A machine that runs at another speed does not slow all cells down alike:
-  // a cell's ratio moves away from the one that all have in common by this
-  // share of it (a standard deviation, of logarithms).
-  double speed_share = 0;
-  double speed_degrees = 1;
-  Variance OfSpeed(double common_log_ratio) const;
 };
 
 // Throws UserError where the document is not as its schema says.

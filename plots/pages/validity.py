@@ -5,29 +5,11 @@ the page, and a section in which good results are folded and all others stand op
 import json
 
 from attnbench.analysis import words
+from attnbench.answers import setups
 from pages import markup, tables
 
-# Two runs of one program on one machine need not have these fields of a context in
-# common: harness/machine/fingerprint.cc does not compare them, and the seed is one of
-# them, as results of different commands stand on one page.
-NOT_FINGERPRINT = (
-    "command",
-    "date",
-    "load",
-    "load_end",
-    "memory_bytes",
-    "seed",
-    "valid",
-    "invalid_reasons",
-    "warnings",
-    "points",
-    "cells_of_points",
-    "processes",
-    "shard",
-    "runs",
-    "limits",
-    "calibration",
-)
+# Results of different commands stand on one page: their seeds may differ, too.
+NOT_FINGERPRINT = (*setups.NOT_SETUP, "seed")
 
 
 def to_html(documents, tables_of):

@@ -15,7 +15,8 @@ from attnbench import __version__
 from attnbench.analysis import ROOT, start
 
 COMMANDS = {
-    "claims": "attnbench.judge.claims", "draw": "figures.draw", "report": "pages.report"}
+    "claims": "attnbench.judge.claims", "compare": "attnbench.answers.compare",
+    "draw": "figures.draw", "report": "pages.report"}
 
 if __name__ == "__main__":
     # A program with a mechanism of another repository stays as an installation becomes newer.

@@ -160,6 +160,18 @@ class Programs(BuildsTest):
                 self.assertRegex(done.stderr, f"attnbench: {program}: .*({said})")
                 self.assertLess(len(done.stderr), 1000)
 
+    def test_an_interrupt_ends_the_program_that_measures(self):
+        experiment = self.write("small.json", json.dumps(EXPERIMENT))
+        with subprocess.Popen(
+                [PROGRAM, "compare", "--programs", PROGRAM, PROGRAM, experiment, "--processes",
+                 "1000"], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE) as running:
+            told = running.stderr.readline()
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=60)
+        self.assertEqual((running.returncode, out), (130, ""), told + err)
+        self.assertEqual(err.splitlines()[-1], "attnbench: compare: interrupted")
+
     def test_options_of_programs_go_together(self):
         done = self.run_program("compare", "--programs", PROGRAM, PROGRAM, status=2)
         self.assertIn("needs an experiment", done.stderr)

@@ -8,7 +8,7 @@ import os
 import unittest
 
 from documents import read, strict, validate
-from result_files import ROOT, ResultFilesTest, fail, set_times, sweep
+from result_files import ROOT, ResultFilesTest, fail, run, set_times, sweep
 
 BASELINE = os.path.join("results", "baseline", "ci.json")
 
@@ -38,6 +38,14 @@ class Check(ResultFilesTest):
         self.assertEqual(cells, len(fresh["cells"]))
         self.assertGreater(cells, 150)
         self.assertIn(f"{cells} of {cells} cells compared, 0 changed, 0 missing", out)
+
+    def test_it_runs_where_there_is_no_python(self):
+        for arguments in ((), ("--time",), ("--format", "markdown"), ("--format", "junit"),
+                          ("--json",)):
+            done = run("check", BASELINE, "--baseline", BASELINE, *arguments,
+                       env={"PATH": "/nonexistent", "ATTNBENCH_PYTHON": "/nonexistent/python"})
+            self.assertIn(done.returncode, (0, 3) if arguments else (0,), done.stderr)
+            self.assertEqual(done.stderr, "")
 
     def test_a_number_that_changed_is_1(self):
         def change(document):

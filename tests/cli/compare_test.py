@@ -11,6 +11,8 @@ import unittest
 from documents import CONTROL, read, strict, validate
 from result_files import ROOT, ResultFilesTest, fail, run, set_times, sweep
 
+from attnbench.answers import match
+
 DECODERS = read("results", "claims", "translation.json")
 SMALL = ("--mechanism", "soft,mocha", "-T", "4,6", "-d", "4", "--repetitions", "1")
 
@@ -66,6 +68,12 @@ class Compare(Files):
         bad = [case.attrib["name"] for case in suite if case.find("failure") is not None]
         self.assertEqual((bad, suite.attrib["failures"]), (["mocha T=6 U=6"], "1"))
 
+    def test_options_of_the_closed_form_have_the_programs_defaults(self):
+        listed = strict(self.gives(0, "list", "--json")[0])["mechanisms"]
+        found = {option["name"]: option["default"] for mechanism in listed
+                 for option in mechanism["options"] if option["name"] in match.OF_PARALLEL}
+        self.assertEqual(found, match.OF_PARALLEL)
+
     def test_all_cells_alike_are_the_machine_and_not_slower(self):
         def change(document):
             set_times(document, lambda cell: 105.0 * cell["memory_length"])
@@ -80,6 +88,8 @@ class Compare(Files):
         invalid = self.changed("b.json", self.result, change)
         out, _ = self.gives(5, "compare", self.a, invalid)
         self.assertIn("INVALID: ", out)
+        self.assertIn("0 FASTER, 0 SLOWER, 0 SAME, 4 AMBIGUOUS", out)
+        self.assertTrue(out.endswith("\nit could have found no change of a time\n"), out)
 
     def test_a_count_that_changed_fails_though_no_time_did(self):
         def change(document):

@@ -122,7 +122,7 @@ class Started(InFolder):
                      parts=(gone, "No such file", "ATTNBENCH_PYTHON names one"))
         bare = self.write("bare", f'#!/bin/sh\nexec {SYSTEM} -S "$@"\n', stat.S_IRWXU)
         for command in (("draw", "r.json"), ("report", "r.json", "-o", "r.html"),
-                        ("claims", "--judge", "--results", ".")):
+                        ("compare", "r.json", "r.json"), ("claims", "--judge", "--results", ".")):
             self.refused(ATTNBENCH, *command, ATTNBENCH_PYTHON=bare, parts=(
                 f"attnbench: {SYSTEM}: No module named '", f"attnbench {command[0]} needs",
                 "ATTNBENCH_PYTHON names another"))

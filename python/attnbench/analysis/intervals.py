@@ -21,7 +21,7 @@ import os
 from dataclasses import dataclass
 
 import numpy
-from scipy import stats
+from scipy import special, stats
 
 from attnbench.analysis import ROOT, load
 
@@ -79,7 +79,7 @@ class Estimate:
             return Span(self.value, -math.inf, math.inf)
         by_degrees = sum(part**2 / degrees for part, degrees in self.parts)
         degrees = variance**2 / by_degrees if by_degrees else math.inf
-        half = float(stats.t.isf(miss / 2, degrees)) * math.sqrt(variance)
+        half = student(degrees, miss / 2) * math.sqrt(variance)
         return Span(self.value, self.value - half, self.value + half)
 
 
@@ -135,6 +135,20 @@ class Deviations:
         return self.at(miss).value / self.at(miss).low - 1
 
 
+def student(degrees, tail):
+    """Gives what Student's t exceeds with the probability `tail`, to 1e-13 of it."""
+    found = -float(special.stdtrit(degrees, tail))
+    if not math.isfinite(degrees):
+        return found
+    # SciPy stops at 1e-8 of the probability; one step of Newton's goes on from there.
+    log_density = (
+        math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)
+        - math.log(degrees * math.pi) / 2
+        - (degrees + 1) / 2 * math.log1p(found**2 / degrees))
+    return found + (
+        float(special.stdtr(degrees, -found)) - tail) / math.exp(log_density)
+
+
 def estimate(logs, kind, count=1.0):
     """Gives the Estimate of a series, with the effects of its kind. A sum of series that
     builds and runs move independently has `count` times their variance.
@@ -154,6 +168,16 @@ def effects(kind, shape, count=1.0):
         (count * one[f"s_{what}"] ** 2, one[f"{what}_degrees"])
         for what, is_hidden in hidden.items() if is_hidden
     )
+
+
+def hidden(kind, builds=0.0, processes=0.0, runs=0.0):
+    """Gives the parts of the error by what makes them, of a number in which the effect of
+    a build, a process and a run of that kind is so often.
+    """
+    one = EFFECTS[kind]
+    counts = {"build": builds, "process": processes, "run": runs}
+    return {what: (count * one[f"s_{what}"] ** 2, one[f"{what}_degrees"])
+            for what, count in counts.items() if count}
 
 
 def processes(logs):

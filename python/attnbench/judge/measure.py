@@ -36,13 +36,14 @@ class Processes:
     is handed to it: a sweep then keeps what it has. A second one ends it at once.
     """
 
-    def __init__(self):
+    def __init__(self, command_name="claims"):
         self.was_interrupted = False
         self._running = None
         self._program = os.environ.get(PROGRAM) or shutil.which("attnbench")
         if self._program is None:
             raise load.DataError("attnbench", "is not on PATH")
-        os.environ.setdefault(TYPED, " ".join(["attnbench claims", *sys.argv[1:]]))
+        os.environ.setdefault(
+            TYPED, " ".join(["attnbench", command_name, *sys.argv[1:]]))
         self._set_death_signal = ctypes.CDLL(None).prctl
         for number in _ENDING:
             if signal.getsignal(number) != signal.SIG_IGN:  # as in the background

@@ -155,6 +155,35 @@ TEST(Check, EveryExactNumberCounts) {
   EXPECT_EQ(CheckExitCode(status), 1);
 }
 
+TEST(Check, SumsAreComparedToThePrecisionOfTheCell) {
+  const auto num_changes = [](const char* precision, double factor) {
+    std::vector<Json> before = {Cells()[0]};
+    before[0]["precision"] = precision;
+    std::vector<Json> after = before;
+    after[0]["numerics"]["context_l2"] = 2.0 * factor;
+    return Check(before, after).at("changes").size();
+  };
+  EXPECT_EQ(num_changes("f32", 1 + 0.9e-5), 0U);
+  EXPECT_EQ(num_changes("f32", 1 + 1.1e-5), 1U);
+  EXPECT_EQ(num_changes("f64", 1 + 0.9e-10), 0U);
+  EXPECT_EQ(num_changes("f64", 1 - 1.1e-10), 1U);
+}
+
+TEST(Check, WhatAWholeDecoderReadIsExactAndItsBeamIsNamed) {
+  std::vector<Json> before = {
+      ToJson(testing::MadeUpDecoderCell("soft", 10, Samples(1000), 6)),
+      ToJson(testing::MadeUpDecoderCell("soft", 10, Samples(2000), 6))};
+  before[1]["beam"] = 1;
+  std::vector<Json> after = before;
+  after[1]["decoder"]["reads"]["memory_read"] = 0.5;
+  before.push_back(before[0]);
+  before.back()["beam"] = 2;
+  const Json check = Check(before, after);
+  ASSERT_EQ(check.at("changes").size(), 1U);
+  EXPECT_EQ(check.at("changes")[0].at("field"), "decoder.reads");
+  EXPECT_THAT(CheckText(check), HasSubstr("changed: soft beam=1: decoder"));
+}
+
 TEST(Check, AResultFromBeforeTheFieldLatencyHasNone) {
   const auto erase = [](std::vector<Json>& cells) {
     for (Json& cell : cells) cell.erase("latency");
@@ -286,13 +315,14 @@ TEST(Check, TimesOfOneRoundHaveNoRatioAndAreNotGood) {
 // of one process, and s_build if there are two builds.
 TEST(Check, ARatioHasInItWhatRunsProcessesAndBuildsDo) {
   const auto half_width = [](std::int64_t builds, const std::string& build_id,
-                             int processes = 4) {
+                             int processes = 4, std::int64_t of_baseline = 0) {
     std::vector<Json> cells = {
         MadeUpCell("soft", 10, {5, 5, 5, 5}, processes),
         MadeUpCell("mocha", 10, {7, 7, 7, 7}, processes)};
     for (Json& cell : cells) cell["builds"] = builds;
     ReadSweep result = MadeUpResult("mine.json", cells);
     result.result.context.build_id = build_id;
+    if (of_baseline > 0) cells[1]["builds"] = cells[0]["builds"] = of_baseline;
     const CheckReport check = CheckAgainst(MadeUpResult("base.json", cells),
                                            "base.json", result, Timed());
     return std::log(check.time->ratios.at(0).interval->high);
@@ -309,6 +339,8 @@ TEST(Check, ARatioHasInItWhatRunsProcessesAndBuildsDo) {
   EXPECT_NEAR(half_width(1, same), expected(0), 1e-9);
   EXPECT_NEAR(half_width(1, "another"), expected(2), 1e-9);
   EXPECT_NEAR(half_width(2, "another"), expected(0), 1e-9);
+  // Builds of one side do not show that of the other.
+  EXPECT_NEAR(half_width(1, same, 4, 4), expected(1), 1e-9);
 }
 
 // Every other process is of the second build, which is slower: two builds tell
@@ -349,6 +381,19 @@ TEST(Check, WarningsStandWhereTimesAreComparedInEveryForm) {
   EXPECT_THAT(CheckJUnit(check(true)), HasSubstr("warning: " + warning));
   EXPECT_EQ(ToJson(check(true)).at("time").at("warnings"), Json{warning});
   EXPECT_THAT(CheckText(check(false)), Not(HasSubstr("warning")));
+}
+
+TEST(Check, TheReportOfTestsTellsWhatDiffersAndWhatTheTerminalSays) {
+  ReadSweep result = MadeUpResult("mine.json", Cells());
+  result.result.context.cpu = "another";
+  const CheckReport check =
+      CheckAgainst(MadeUpResult("base.json", Cells()), "base.json", result, {});
+  const std::string report = CheckJUnit(check);
+  EXPECT_THAT(report,
+              HasSubstr("<property name=\"differs: cpu\" value=\"&quot;a "
+                        "processor&quot; and &quot;another&quot;\"/>"));
+  EXPECT_THAT(report.substr(report.find("<system-out>")),
+              HasSubstr("differs: cpu: "));
 }
 
 TEST(Check, OnlyAWholeAndValidResultBecomesABaseline) {

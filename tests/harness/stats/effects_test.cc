@@ -48,8 +48,6 @@ TEST(Effects, AreReadByTheirKinds) {
   EXPECT_EQ(effects.time.s_process, 0.03);
   EXPECT_EQ(effects.time.process_degrees, 77);
   EXPECT_EQ(effects.time.run_degrees, 10);
-  EXPECT_NEAR(effects.OfSpeed(-0.5).value, 0.04, 1e-12);
-  EXPECT_EQ(effects.OfSpeed(1).degrees, 95);
 }
 
 TEST(Effects, AreRefusedWithTheirPlaceWhereSomethingIsWrong) {

@@ -97,6 +97,12 @@ class Rule(unittest.TestCase):
     def variance(self, logs):
         return sum(part for part, _ in intervals.estimate(logs, "time").parts)
 
+    def test_students_t_is_as_exact_as_the_programs(self):
+        for degrees in (1, 2.5016, 9, 37.77, 1e7, math.inf):
+            for tail in (0.025, 0.05 / 6, 1e-5):
+                found = intervals.student(degrees, tail)
+                self.assertAlmostEqual(stats.t.sf(found, degrees) / tail, 1, places=12)
+
     def test_the_program_has_the_same_rule(self):
         # tests/harness/stats/statistics_test.cc reads this table, too.
         rows = json.loads(

@@ -1,0 +1,9 @@
+"""What results say, as commands tell it:
+
+    setups        in what two results were measured differently
+    match         the cells of two results that are the same measurement
+    change        whether a ratio of times changed, and if nobody can tell, why
+    comparison    the document of `attnbench compare`, and its exit code
+    compare_text  the same for people, for a pull request and for CI
+    compare       the command
+"""
