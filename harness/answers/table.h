@@ -1,5 +1,4 @@
-// The room `answers` says what results say: tables, comparisons, checks and
-// advice.
+// The room `answers` says what results say: tables, comparisons and checks.
 //
 // This header makes one table of the cells of results. `run-sweep` ends with it
 // and `show` prints it: a row for each cell, grouped by point. A row tells how

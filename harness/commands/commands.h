@@ -30,9 +30,6 @@ void AddRunSweep(CLI::App& app, const std::string& command_line, Command& run);
 void AddMeasurePoints(CLI::App& app, const std::string& command_line,
                       Command& run);
 
-// attnbench advise: `command_line` as for run-sweep.
-void AddAdvise(CLI::App& app, const std::string& command_line, Command& run);
-
 // attnbench list.
 void AddList(CLI::App& app, Command& run);
 
@@ -52,7 +49,7 @@ void AddShow(CLI::App& app, Command& run);
 void AddCheck(CLI::App& app, Command& run);
 void AddMerge(CLI::App& app, const std::string& command_line, Command& run);
 
-// attnbench claims, compare, report and draw, which are in Python:
+// attnbench advise, claims, compare, report and draw, which are in Python:
 // `command_line` as for run-sweep.
 void AddPythonCommands(CLI::App& app, const std::string& command_line,
                        Command& run);

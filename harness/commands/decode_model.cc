@@ -47,6 +47,7 @@ struct ModelSequence {
 struct DecodedModel {
   TrainingRun run = {};
   Index step = 0;
+  Index vocabulary = kTaskVocabulary;
   bool is_online = false;
   double error = 0;
   Index edits = 0, symbols = 0;
@@ -56,6 +57,7 @@ struct DecodedModel {
   static void Fields(auto& self, auto& visit) {
     visit("run", self.run);
     visit("step", self.step);
+    visit("vocabulary", self.vocabulary);
     visit("is_online", self.is_online);
     visit("error", self.error);
     visit("edits", self.edits);

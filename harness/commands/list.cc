@@ -15,7 +15,6 @@
 #include <system_error>
 #include <vector>
 
-#include "harness/answers/advice.h"
 #include "harness/answers/table.h"
 #include "harness/base/document.h"
 #include "harness/base/error.h"
@@ -375,7 +374,6 @@ std::string SchemaText(const std::string& kind) {
       {"stability", SchemaTextOf<StabilityResult>},
       {"computed", SchemaTextOf<ComputedResult>},
       {"table", SchemaTextOf<CellTable>},
-      {"advice", SchemaTextOf<Advice>},
       {"diagnosis", SchemaTextOf<Diagnosis>},
       {"trained", SchemaTextOf<TrainedResult>},
       {"training_experiment", SchemaTextOf<TrainingExperiment>},
@@ -424,7 +422,7 @@ void AddList(CLI::App& app, Command& run) {
       command
           ->add_option("--schema", formats->schema,
                        "the JSON Schema of results of that kind: sweep, "
-                       "verify, stability, computed, effects, table, advice, "
+                       "verify, stability, computed, effects, table, "
                        "diagnosis; or of experiment files: "
                        "experiment; e.g. list --schema=verify (default sweep)")
           ->type_name("KIND")

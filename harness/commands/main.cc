@@ -163,7 +163,6 @@ void AddCommands(CLI::App& app, const std::vector<std::string>& arguments,
                  const std::string& command_line, Command& run) {
   AddRunSweep(app, command_line, run);
   AddMeasurePoints(app, command_line, run);
-  AddAdvise(app, command_line, run);
   AddDiagnose(app, command_line, run);
   AddList(app, run);
   AddDecode(app, run);

@@ -1,26 +1,32 @@
 // The commands that are in Python (python/attnbench/__main__.py): a row each.
 // Their options stand here, so that help, completion, the man page and what is
 // told of a wrong option are those of every other command.
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
+#include "harness/base/json.h"
+#include "harness/base/parse_text.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
+#include "harness/sweep/axes.h"
 #include "harness/system/python.h"
 
 namespace attnbench {
 namespace {
 
-constexpr char kProgram[] = "python/attnbench/__main__.py";
-
 struct PythonOption {
-  const char* names;
+  std::string names;
   const char* type;  // of its value; empty: it is a flag
-  const char* help;
+  std::string help;
   const char* needs = nullptr;
   std::vector<const char*> excludes = {};
   bool is_repeated = false;
   bool is_required = false;
+  const char* default_text = nullptr;
+  const Axis* axis = nullptr;  // that it is one value of
 };
 
 struct PythonCommand {
@@ -29,6 +35,75 @@ struct PythonCommand {
   std::vector<PythonOption> operands;
   std::vector<PythonOption> options;
 };
+
+// `default_text` is what Python takes where it is not given
+// (answers/advise.py).
+PythonOption AxisOption(const char* name, const char* default_text,
+                        const char* help) {
+  const Axis& axis = FindAxis(name, name);
+  const std::string letter = axis.letter.empty() ? "" : "-" + axis.letter + ",";
+  return {.names = letter + OptionName(axis),
+          .type = "VALUE",
+          .help = help,
+          .default_text = default_text,
+          .axis = &axis};
+}
+
+std::vector<PythonOption> AdviseOptions() {
+  return {
+      {"--mechanism", "NAMES",
+       "mechanisms to judge beside soft attention, e.g. --mechanism "
+       "mocha,monotonic (default: all)"},
+      AxisOption("memory_length", "400",
+                 "entries of the memory (symbols of the source), e.g. -T 400"),
+      AxisOption("output_length", "400",
+                 "outputs, e.g. -U 60 (as many as entries unless it is given)"),
+      AxisOption("dim", "256", "size of an entry and of a state, e.g. -d 512"),
+      AxisOption("beam", "1",
+                 "hypotheses of the beam search; 1 is greedy, e.g. --beam 8"),
+      AxisOption("vocabulary", "1000", "symbols, e.g. --vocabulary 16000"),
+      AxisOption("layers", "2",
+                 "LSTM layers of the decoder, and of each direction of the "
+                 "encoder, e.g. --layers 1"),
+      AxisOption("encoder", "timed",
+                 "timed, or given: the memory is there before the clock, e.g. "
+                 "--encoder given"),
+      AxisOption("chunk_width", "4", "MoChA's window, e.g. -w 8"),
+      AxisOption("num_contexts", "32",
+                 "contexts of the fixed-size memory, e.g. -K 64"),
+      AxisOption("energy", "additive",
+                 "the energy function; only additive ones make scans read the "
+                 "whole memory, e.g. --energy normalized_additive"),
+      {"--frames-per-second", "RATE",
+       "entries of the memory that come in a second: times are told as parts "
+       "of real time, too, e.g. --frames-per-second 25"},
+      {"--outputs-per-second", "RATE",
+       "the same by the outputs that are wanted in a second, e.g. "
+       "--outputs-per-second 12.5"},
+      {"--model", "FILE",
+       "start from the lengths and sizes of a trained model, and from the "
+       "share of the memory that its decoding by the threshold reads; what is "
+       "typed beside it counts instead: a checkpoint that train "
+       "--keep-checkpoints left, e.g. --model stretch.json.checkpoints/"
+       "noise1-seed1.json"},
+      {"--sequences", "N",
+       "with --model: how many of its held-out sequences, from the first on, "
+       "e.g. --sequences 100 (default: as many as its experiment has)",
+       "--model"},
+      {"--repetitions", "N",
+       "rounds; more make intervals narrower, e.g. --repetitions 40 (default "
+       "10)"},
+      {.names = "--seed",
+       .type = "N",
+       .help =
+           fmt::format("from 0 to {}, of weights and sources, e.g. --seed 2",
+                       kGreatestSeed),
+       .default_text = "1"},
+      {"--force", "", "replace the output file, e.g. -o advice.json --force"},
+      {"-o,--output", "FILE",
+       "the result file (a file, never '-' or a pipe), e.g. -o advice.json"},
+      {"--json", "", "print the result instead of the table, e.g. --json"}};
+}
 
 std::vector<PythonOption> ClaimsOptions() {
   return {
@@ -120,6 +195,10 @@ std::vector<PythonOption> CompareOptions() {
 
 const std::vector<PythonCommand>& PythonCommands() {
   static const std::vector<PythonCommand> commands = {
+      {"advise",
+       "whether another attention than soft pays in a decoder of your shape",
+       {},
+       AdviseOptions()},
       {"claims",
        "measure what the papers claim, and say of each whether it holds here",
        {{.names = "CLAIM",
@@ -163,11 +242,12 @@ void AddOption(const PythonOption& said, CLI::App& command) {
   if (*said.type == '\0') {
     command.add_flag(said.names, said.help);
   } else {
-    command.add_option(said.names, said.help)
-        ->type_name(said.type)
+    CLI::Option* const added = command.add_option(said.names, said.help);
+    added->type_name(said.type)
         ->expected(1,
                    said.is_repeated ? CLI::detail::expected_max_vector_size : 1)
         ->allow_extra_args(false);
+    if (said.default_text != nullptr) added->default_str(said.default_text);
   }
 }
 
@@ -183,8 +263,20 @@ void AddOperand(const PythonOption& said, CLI::App& command) {
 
 // "--output" of "-o,--output".
 std::string LongName(const PythonOption& option) {
-  const std::string names = option.names;
-  return names.substr(names.find(',') + 1);
+  return option.names.substr(option.names.find(',') + 1);
+}
+
+// Throws UserError for what is no value of the option's axis.
+std::string Checked(const PythonOption& option, const std::string& text) {
+  if (option.axis == nullptr) return text;
+  const std::string name = OptionName(*option.axis);
+  const AxisValue value = CheckAxisValue(*option.axis, Json(text), name);
+  if (option.axis->type == AxisType::kInteger && !value.is_whole()) {
+    throw UserError(name, fmt::format("'{}' is not a number; give one whole "
+                                      "number, e.g. 400",
+                                      value.Shown()));
+  }
+  return value.Shown();
 }
 
 // What was given, as Python takes it.
@@ -194,10 +286,11 @@ std::vector<std::string> Given(const PythonCommand& said,
   for (const PythonOption& option : said.options) {
     const std::string name = LongName(option);
     for (const std::string& value : command.get_option(name)->results()) {
-      words.push_back(*option.type == '\0' ? name : name + "=" + value);
+      words.push_back(
+          *option.type == '\0' ? name : name + "=" + Checked(option, value));
     }
   }
-  words.emplace_back("--");
+  if (!said.operands.empty()) words.emplace_back("--");
   for (const PythonOption& operand : said.operands) {
     for (const std::string& value :
          command.get_option(operand.names)->results()) {
@@ -235,7 +328,8 @@ void AddPythonCommands(CLI::App& app, const std::string& command_line,
         "of an active\nenvironment (venv, conda) that has the packages, else "
         "the system's.");
     OnAsked(*command, run, [&said, command, command_line]() -> int {
-      BecomePython(said.name, kProgram, Given(said, *command), command_line);
+      BecomePython(said.name, kPythonCommands, Given(said, *command),
+                   command_line);
     });
   }
 }

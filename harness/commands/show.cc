@@ -2,13 +2,13 @@
 // table, for people, a page or another program, or one of them in Google
 // Benchmark's form; and what `advise` and `diagnose` have written as they
 // printed it.
+#include <cstddef>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/answers/advice.h"
 #include "harness/answers/gbench.h"
 #include "harness/answers/table.h"
 #include "harness/base/error.h"
@@ -19,6 +19,7 @@
 #include "harness/commands/options.h"
 #include "harness/commands/sweep_output.h"
 #include "harness/stability/diagnosis.h"
+#include "harness/system/python.h"
 
 namespace attnbench {
 namespace {
@@ -35,57 +36,58 @@ std::string GoogleBenchmarkText(const std::vector<std::string>& results) {
   return JsonText(ToGoogleBenchmark(ReadResult(results[0]).result), 1);
 }
 
-// What `advise` or `diagnose` printed of what it has written; nothing of
-// another kind.
-std::optional<std::string> AnswerText(const Json& document,
-                                      const std::string& path) {
+// What a command printed of what it has written. None of advice, which Python
+// prints.
+std::optional<std::string> AnswerText(const std::string& path) {
+  const Json document = ReadJsonFile(path);
   const Json kind =
       document.is_object() ? document.value("kind", Json()) : Json();
-  if (kind == "advice") {
-    CheckKind(document, "advice", path);
-    return AdviceText(FromJson<Advice>(document, path));
-  }
+  if (kind == "advice") return {};
   if (kind == "diagnosis") {
     CheckKind(document, "diagnosis", path);
     return DiagnosisText(FromJson<Diagnosis>(document, path));
   }
-  return {};
+  const ReadSweep read = ReadResult(document, path);
+  CellTable table;
+  AddRows(read.result, path, table);
+  return TableText(table) + ResultText(read.result, path);
 }
 
-// The rows of all, or of each as text.
-std::string ShownText(const std::vector<std::string>& results,
-                      const std::string& format) {
+// Prints nothing before all can be read.
+int ShowAnswers(const std::vector<std::string>& results) {
+  std::vector<std::optional<std::string>> texts;
+  for (const std::string& path : results) texts.push_back(AnswerText(path));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (texts[i]) {
+      std::cout << PrintableLines(*texts[i]);
+    } else if (const int code = RunPython("show", kPythonCommands,
+                                          {"show", "--", results[i]});
+               code != kGood) {
+      return code;
+    }
+  }
+  return kGood;
+}
+
+// The rows of all.
+std::string TableOf(const std::vector<std::string>& results,
+                    const std::string& format) {
   CellTable all;
-  std::string text;
   for (const std::string& path : results) {
-    const Json document = ReadJsonFile(path);
-    if (format == "text") {
-      if (const auto answer = AnswerText(document, path)) {
-        text += *answer;
-        continue;
-      }
-    }
-    const ReadSweep read = ReadResult(document, path);
-    if (format == "text") {
-      CellTable table;
-      AddRows(read.result, path, table);
-      text += TableText(table) + ResultText(read.result, path);
-    } else {
-      AddRows(read.result, path, all);
-    }
+    AddRows(ReadResult(path).result, path, all);
   }
   if (format == "markdown") return TableMarkdown(all);
   if (format == "csv") return TableCsv(all);
-  if (format == "json") return JsonText(ToJson(all));
-  return text;
+  return JsonText(ToJson(all));
 }
 
 int RunShow(const ShowArguments& arguments) {
   const std::string format =
       arguments.format.Of({"text", "markdown", "csv", "json", "gbench"});
+  if (format == "text") return ShowAnswers(arguments.results);
   std::cout << PrintableLines(format == "gbench"
                                   ? GoogleBenchmarkText(arguments.results)
-                                  : ShownText(arguments.results, format));
+                                  : TableOf(arguments.results, format));
   return kGood;
 }
 

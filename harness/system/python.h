@@ -38,6 +38,8 @@ int RunPython(const std::string& command, const std::string& script,
                                const std::vector<std::string>& arguments,
                                const std::string& command_line);
 
+// The commands in Python.
+inline constexpr char kPythonCommands[] = "python/attnbench/__main__.py";
 inline constexpr char kProgramVariable[] = "ATTNBENCH_PROGRAM";
 inline constexpr char kVersionVariable[] = "ATTNBENCH_PROGRAM_VERSION";
 inline constexpr char kTypedVariable[] = "ATTNBENCH_COMMAND_LINE";

@@ -6,7 +6,7 @@ import numpy
 
 from attnbench.analysis import names, words
 from attnbench.analysis.pairing import BASELINE
-from figures import style
+from figures import style, ticks
 
 PARTS = {"attention": "attention alone", "decoder": "the whole decoder"}
 
@@ -25,10 +25,13 @@ def draw(advice):
         for place, one in zip(places, shown):
             _draw_bar(panel, place, one[part])
         panel.axvline(1, color="#000000", linewidth=0.8)
+        # Attention alone may gain fifty times what the whole decoder does, and twice as
+        # slow is to look as far from 1 as twice as fast.
+        panel.set_xscale("log")
+        ticks.log_ticks(panel.xaxis, *panel.get_xlim(), ticks.ratio_tick)
         panel.set_yticks(places, of_rows if panel is grid[0][0] else [""] * len(shown))
         # Both have the rows of all, one of which may have no bar.
         panel.set_ylim(len(shown) - 0.5, -0.5)
-        panel.set_xlim(left=0)
         panel.set_title(title)
         panel.set_xlabel("times as fast as with soft attention")
         panel.grid(True, axis="x")
@@ -47,7 +50,8 @@ def _is_as_trained(one):
 def _draw_bar(panel, place, time):
     if time is None:
         return
-    panel.barh(place, time["speedup"], height=0.6, color="#0072B2", alpha=0.7)
+    # A bar begins at 1: a logarithmic axis has no 0.
+    panel.barh(place, time["speedup"] - 1, left=1, height=0.6, color="#0072B2", alpha=0.7)
     if time["speedup_interval"]:
         panel.plot(time["speedup_interval"], [place, place], color="#000000")
 
@@ -58,7 +62,7 @@ def _caption(advice):
         f"T = {shape['memory_length']}, U = {shape['output_length']}, d = {shape['dim']}, "
         f"beam {shape['beam']}, {shape['vocabulary']} symbols, {shape['layers']} LSTM "
         f"layers, {shape['energy']} energies, encoder {shape['encoder']}. One sequence on "
-        "one thread, random weights; lines: 95 % intervals; *: "
+        "one thread, random weights, so of speed only; lines: 95 % intervals; *: "
         "its scan did not read the memory as trained weights do. "
         + words.context_text(advice["context"])
     )

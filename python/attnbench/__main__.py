@@ -14,9 +14,11 @@ sys.path[:] = [os.path.dirname(HERE), *(path for path in sys.path if path not in
 from attnbench import __version__
 from attnbench.analysis import ROOT, start
 
+# Of `show`, what Python has written.
 COMMANDS = {
-    "claims": "attnbench.judge.claims", "compare": "attnbench.answers.compare",
-    "draw": "figures.draw", "report": "pages.report"}
+    "advise": "attnbench.answers.advise", "claims": "attnbench.judge.claims",
+    "compare": "attnbench.answers.compare", "draw": "figures.draw",
+    "report": "pages.report", "show": "attnbench.answers.advice_text"}
 
 if __name__ == "__main__":
     # A program with a mechanism of another repository stays as an installation becomes newer.

@@ -182,6 +182,7 @@ class Started(InFolder):
         for words, parts in (
             ((ATTNBENCH, "report", "r.json", "-o", "r.html"), ("attnbench report needs",)),
             ((ATTNBENCH, "claims", "--judge", "--results", "."), ("attnbench claims needs",)),
+            ((ATTNBENCH, "advise"), ("attnbench advise needs",)),
             ((SYSTEM, os.path.join(ROOT, "plots", "growth.py"), "r.json"),
              ("growth.py: /usr", "; growth.py needs")),
             ((SYSTEM, os.path.join(ROOT, "experiments", "authors", "measure.py"), "--ready"),

@@ -165,6 +165,7 @@ class TrainedModel(ResultFilesTest):
         self.assertEqual((shape["memory_length"], shape["output_length"], shape["layers"]),
                          (3, 2, 1))
         self.assertEqual(shape["dim"], self.model["run"]["settings"]["dim"])
+        self.assertEqual(shape["vocabulary"], 20)
         self.assertEqual(shape["memory_read"], choices["memory_read"])
         self.assertEqual(model["latency"], choices["latency"])
         self.assertEqual(model["zero_contexts"], choices["zero_contexts"])

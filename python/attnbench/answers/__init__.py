@@ -6,4 +6,8 @@
     comparison    the document of `attnbench compare`, and its exit code
     compare_text  the same for people, for a pull request and for CI
     compare       the command
+
+    advice        the document of `attnbench advise`, of a sweep of whole decoders
+    advice_text   the same for people, which `attnbench show` prints, too
+    advise        the command, and the sweep that it asks for
 """

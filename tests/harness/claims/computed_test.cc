@@ -121,6 +121,8 @@ TEST(ComputedSchema, TheContextIsThatOfEveryResult) {
               testing::CommonContext())
         << kind;
   }
+  EXPECT_EQ(testing::SchemaOf("advice")["properties"]["context"],
+            testing::SchemaOf("sweep")["properties"]["context"]);
 }
 
 TEST(ClaimsComputed, AnUnknownNameAndAWrongInputAreTold) {

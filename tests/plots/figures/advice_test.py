@@ -38,10 +38,22 @@ class Advice(unittest.TestCase):
         self.assertEqual(alone.get_ylim(), whole.get_ylim())
 
         def bars(panel):
-            return [(bar.get_y() + bar.get_height() / 2, bar.get_width())
+            return [(bar.get_y() + bar.get_height() / 2, bar.get_x() + bar.get_width())
                     for bar in panel.patches]
         self.assertEqual(bars(alone), [(1, 4), (2, 40)])
         self.assertEqual(bars(whole), [(0, 1.5), (1, 1.2), (2, 1.4)])
+
+    def test_its_axes_are_logarithmic_and_bars_begin_at_1(self):
+        figure, _ = advice.draw(document(
+            mechanism("soft", 1, 1), mechanism("mocha w=4", 4, 0.5)))
+        for panel, speedup in zip(figure.axes, (4, 0.5)):
+            self.assertEqual(panel.get_xscale(), "log")
+            low, high = panel.get_xlim()
+            self.assertTrue(0 < low < speedup < high)
+            (bar,) = panel.patches
+            self.assertEqual((bar.get_x(), bar.get_x() + bar.get_width()), (1, speedup))
+            self.assertGreater(
+                sum(low <= tick <= high for tick in panel.get_xticks()), 1)
 
     def test_nothing_to_draw_is_no_figure(self):
         self.assertFalse(advice.has_data(document(mechanism("soft", 1, 1))))

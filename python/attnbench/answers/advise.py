@@ -1,0 +1,176 @@
+"""`attnbench advise`: measures whole decoders of the shape that was typed, or
+of a trained model's, and says whether another attention pays there.
+"""
+
+import json
+import math
+import os
+import sys
+
+from attnbench.analysis import command, load, whole_file
+from attnbench.answers import advice, advice_text
+from attnbench.judge import measure
+
+# Of one sequence of T entries and U outputs, as --help has it.
+SHAPE = {
+    "memory_length": 400, "output_length": 400, "dim": 256, "beam": 1,
+    "vocabulary": 1000, "layers": 2, "chunk_width": 4, "num_contexts": 32,
+    "energy": "additive", "encoder": "timed", "memory_read": 1.0}
+# That of a model comes from its decoding.
+TYPED = [name for name in SHAPE if name != "memory_read"]
+MOST_LENGTH = 20_000
+RATES = ("frames_per_second", "outputs_per_second")
+LEAST_SHARE = 0.01  # S of the workload copy:S
+INVALID = 5
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    try:
+        return run(options)
+    except measure.Ended as ended:
+        if ended.code == measure.INTERRUPTED:
+            print("attnbench: advise: interrupted", file=sys.stderr)
+        return ended.code
+    except (load.DataError, command.UsageError) as error:
+        return command.fail(error)
+
+
+def parse(arguments):
+    parser = command.parser("attnbench advise", __doc__)
+    for name in (*TYPED, *RATES, "mechanism", "model", "sequences",
+                 "repetitions", "seed"):
+        parser.add_argument(_option(name))
+    parser.add_argument("-o", "--output", metavar="FILE")
+    for name in ("--force", "--json"):
+        parser.add_argument(name, action="store_true")
+    return parser.parse_args(arguments)
+
+
+def _option(name):
+    return f"--{name.replace('_', '-')}"
+
+
+def run(options):
+    rates = rates_of(options)
+    processes = measure.Processes("advise")
+    if options.output is not None:
+        inputs = [options.model] if options.model else []
+        whole_file.check(options.output, inputs, options.force)
+    mechanisms = mechanisms_of(options.mechanism, processes)
+    with measure.temporary_folder() as folder:
+        start, model = SHAPE, None
+        if options.model is not None:
+            start, model = model_of(options, processes, folder)
+        shape = shape_of(options, start)
+        asked = advice.request(shape, mechanisms)
+        result = sweep(options, asked, processes, folder)
+    document = advice.of(result, shape, model, rates)
+    if options.output is not None:
+        measure.write_document(options.output, document, options.force)
+    sys.stdout.write(load.json_text(document) + "\n" if options.json
+                     else command.printable(advice_text.of(document)))
+    return 0 if document["context"]["valid"] else INVALID
+
+
+def rates_of(options):
+    """Gives those that were typed, None for others; None without any."""
+    rates = {}
+    for name in RATES:
+        typed = getattr(options, name)
+        rates[name] = None if typed is None else _rate(typed, _option(name))
+    return rates if any(rates.values()) else None
+
+
+def _rate(typed, option):
+    try:
+        rate = float(typed)
+    except ValueError:
+        rate = math.nan
+    if not 0 < rate < math.inf:
+        raise load.DataError(option, f"'{command.shortened(typed)}' is no "
+                             "number above 0, such as 12.5")
+    return rate
+
+
+def mechanisms_of(typed, processes):
+    """Gives those to judge, with soft attention and none beside them."""
+    listed = json.loads(processes.attnbench("list", "--json"))["mechanisms"]
+    known = [one["name"] for one in listed]
+    asked = known if typed is None else typed.split(",")
+    for name in asked:
+        if name not in known:
+            raise load.DataError(
+                "--mechanism", command.unknown("mechanism", name, known))
+    if set(asked) == {advice.BASELINE}:
+        others = [name for name in known if name != advice.BASELINE]
+        raise load.DataError(
+            "--mechanism", "soft is what others are compared with, and always "
+            f"measured; name one of {', '.join(others)}")
+    measured = {advice.BASELINE, *asked}
+    return [*(name for name in known if name in measured), advice.NOTHING]
+
+
+def model_of(options, processes, folder):
+    """Gives what a trained model stands for (its sizes, the mean lengths of its
+    held-out sequences, the share of the memory that its decoding by the
+    threshold reads), and how that decoding went.
+    """
+    path = os.path.join(folder, "decoded.json")
+    typed = _handed_over(options, ("model", "sequences"))
+    printed = processes.attnbench("decode", *typed, "-o", path)
+    decoded = load.read_json(path)
+    of_run, choices = decoded["run"]["settings"], decoded["choices"]
+    if choices is None:
+        raise load.DataError(
+            f"{options.model}: run.settings.mechanism",
+            f"is {of_run['mechanism']}, which chooses no entries, so there is "
+            "no p; expected a model of one that does, such as monotonic, "
+            "mocha, matcha")
+    count = len(decoded["sequences"])
+    entries = sum(one["memory_length"] for one in decoded["sequences"])
+    own = {name: of_run[name] for name in ("dim", *advice.SIZES)}
+    return {
+        **SHAPE, **own,
+        "memory_length": max(1, advice.rounded(entries / count)),
+        "output_length": max(1, advice.rounded(decoded["symbols"] / count)),
+        "vocabulary": decoded["vocabulary"],
+        "layers": 1,
+        "memory_read": max(LEAST_SHARE, choices["memory_read"]),
+    }, {"text": printed.splitlines()[0], **choices}
+
+
+def _handed_over(options, names):
+    """Gives what was typed of these options, which the program checks."""
+    return [f"{_option(name)}={getattr(options, name)}" for name in names
+            if getattr(options, name) is not None]
+
+
+def shape_of(options, start):
+    """Puts what was typed in the place of what is there. Outputs that were not
+    typed stay in proportion to the entries.
+    """
+    shape = dict(start)
+    for name in TYPED:
+        typed = getattr(options, name)
+        if typed is not None:
+            shape[name] = type(start[name])(typed)
+    if options.output_length is None:
+        shape["output_length"] = max(
+            1, start["output_length"] * shape["memory_length"]
+            // start["memory_length"])
+    for name in ("memory_length", "output_length"):
+        if shape[name] > MOST_LENGTH:
+            raise load.DataError(_option(name), f"is {shape[name]}, at most "
+                                 f"{MOST_LENGTH} are allowed")
+    return shape
+
+
+def sweep(options, request, processes, folder):
+    """Gives the result of the experiment document."""
+    experiment = os.path.join(folder, "advise.json")
+    path = os.path.join(folder, "result.json")
+    measure.write_document(experiment, request, may_replace=False)
+    typed = _handed_over(options, ("repetitions", "seed"))
+    processes.attnbench("run-sweep", experiment, *typed, "-o", path)
+    return load.read(path, "sweep")
