@@ -49,6 +49,14 @@ class Compare(Files):
         self.assertEqual(out.count("\nSAME "), 4)
         self.assertIn("4 SAME, 0 AMBIGUOUS", out)
 
+    def test_a_result_may_come_by_a_pipe_and_not_from_a_device(self):
+        with open(self.a, encoding="utf-8") as piped:
+            same = run("compare", "-", self.a, *MARGIN, stdin=piped)
+        self.assertEqual(same.returncode, 0, same.stderr)
+        refused = run("compare", "/dev/zero", self.a)
+        self.assertEqual((refused.returncode, refused.stderr), (
+            2, "attnbench: /dev/zero: cannot be read: is neither a file nor a pipe\n"))
+
     def test_slower_fails_in_every_format(self):
         out, _ = self.gives(1, "compare", self.a, self.slower(1.3))
         self.assertIn("SLOWER      3.000 [", out)

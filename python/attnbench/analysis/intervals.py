@@ -138,7 +138,8 @@ class Deviations:
 def student(degrees, tail):
     """Gives what Student's t exceeds with the probability `tail`, to 1e-13 of it."""
     found = -float(special.stdtrit(degrees, tail))
-    if not math.isfinite(degrees):
+    # Further out SciPy's own numbers end.
+    if not math.isfinite(degrees) or tail < 1e-60:
         return found
     # SciPy stops at 1e-8 of the probability; one step of Newton's goes on from there.
     log_density = (

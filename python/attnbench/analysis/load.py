@@ -16,6 +16,7 @@ import json
 import math
 import os
 import re
+import stat
 import sys
 
 import pandas
@@ -49,11 +50,17 @@ class DataError(Exception):
 def read_json(path):
     """The JSON object of a file; strict: NaN is not JSON, nor is a key twice. Like the
     program it skips a byte order mark. Half of a surrogate pair ("\\ud800"), which no
-    output can hold, becomes U+FFFD.
+    output can hold, becomes U+FFFD. "-" is standard input.
     """
     try:
-        with open(path, encoding="utf-8-sig") as stream:
-            size = os.fstat(stream.fileno()).st_size
+        of_input = path == "-"
+        with open(sys.stdin.fileno() if of_input else path, encoding="utf-8-sig",
+                  closefd=not of_input) as stream:
+            state = os.fstat(stream.fileno())
+            # A device may have no end.
+            if not of_input and not (stat.S_ISREG(state.st_mode) or stat.S_ISFIFO(state.st_mode)):
+                raise DataError(path, "cannot be read: is neither a file nor a pipe")
+            size = state.st_size
             if size > MOST_UNTOLD_BYTES:
                 print(command.printable(f"{command.PROGRAM}: reading {path}: {size >> 20} MiB, "
                                         "which takes a while"), file=sys.stderr, flush=True)

@@ -39,6 +39,9 @@ def run(name, module):
     from attnbench.analysis import command
 
     program = name.split()[0]
+    # Ctrl-C ends a command as it ends the program, without a traceback.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         with imports(name):
             main = importlib.import_module(module).main

@@ -123,7 +123,10 @@ def _ratio(time):
 
 
 def _factor_text(one, name):
-    factor, time = one["real_time_factors"][name], one["decoder"]
+    factors, time = one.get("real_time_factors"), one["decoder"]
+    if factors is None:
+        return NO_VALUE
+    factor = factors[name]
     ends = time["time_interval_ns"]
     return span_text(
         factor, ends and [factor * end / time["time_ns"] for end in ends])
@@ -136,7 +139,7 @@ def _break_even_text(found):
         return f"below {found['below']}"
     if found["below"] is None:
         return f"not up to {found['above']}"
-    return f"about {found['about']:.0f}"
+    return NO_VALUE if found["about"] is None else f"about {found['about']:.0f}"
 
 
 def _rates_lines(rates):
@@ -157,7 +160,10 @@ def _limit_lines(document):
     limit = 1 / (1 - share)
     line = ("limit: soft's decoder without the time of its attention would be "
             f"{ratio_text(limit, None)} as fast")
-    best = _best([one for one in document["mechanisms"] if one["decoder"]])
+    timed = [one for one in document["mechanisms"] if one["decoder"]]
+    if not timed:
+        return [line]
+    best = _best(timed)
     time = best["decoder"]
     if time["speedup"] <= limit:
         return [f"{line}; none here is faster"]

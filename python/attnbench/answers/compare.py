@@ -32,14 +32,14 @@ def main(arguments=None):
         a, b = of_programs(options) if options.programs else [
             (path, load.read(path, "sweep")) for path in (options.a, options.b)]
         document = comparison.compare(a, b, level, margin, options.programs)
+        sys.stdout.reconfigure(encoding="utf-8")
+        sys.stdout.write(write(document))
     except measure.Ended as ended:
         if ended.code == measure.INTERRUPTED:
             print("attnbench: compare: interrupted", file=sys.stderr)
         return ended.code
     except (load.DataError, command.UsageError) as error:
         return command.fail(error)
-    sys.stdout.reconfigure(encoding="utf-8")
-    sys.stdout.write(write(document))
     return comparison.exit_code(document)
 
 
@@ -82,7 +82,7 @@ def of_programs(options):
             "build/release experiments/ci.json")
     given = {name: getattr(options, name[2:].replace("-", "_")) for name in OF_PROGRAMS}
     printed = measure.Processes("compare").attnbench(
-        "measure-in-turn", options.a, options.b, options.experiment,
-        *["--quick"] * options.quick,
-        *(f"{name}={value}" for name, value in given.items() if value is not None))
+        "measure-in-turn", *["--quick"] * options.quick,
+        *(f"{name}={value}" for name, value in given.items() if value is not None),
+        "--", options.a, options.b, options.experiment)
     return list(zip((options.a, options.b), json.loads(printed)))

@@ -117,11 +117,17 @@ def span_text(interval):
 
 def markdown(document):
     """The same lines as lists, and a table of the rows that matter: what is FASTER or
-    SLOWER, or might be, by more than the margin. The others are counted.
+    SLOWER, or was measured so, by more than the margin. The others are counted.
     """
     names, margin = names_in(document), 1 + document["margin"]
-    shown = [row for row in document["rows"] if row["verdict"] != change.SAME and not (
-        row["verdict"] == change.AMBIGUOUS and 1 / margin <= row["ratio"] <= margin)]
+    left = collections.Counter()
+    shown = []
+    for row in document["rows"]:
+        is_near = row["interval"] and 1 / margin <= row["ratio"] <= margin
+        if row["verdict"] == change.SAME or row["verdict"] == change.AMBIGUOUS and is_near:
+            left[row["verdict"]] += 1
+        else:
+            shown.append(row)
     lines = [f"- {words(line)}" for line in head_lines(document, names)]
     if shown:
         lines += ["", "| cell | verdict | change | interval | B / A | reason |",
@@ -130,10 +136,11 @@ def markdown(document):
         cells = (words(names.of(row)), row["verdict"], *_factors(row), words(row["reason"]))
         lines.append(f"| {' | '.join(cells)} |")
     lines.append("")
-    left = len(document["rows"]) - len(shown)
-    if left:
-        lines.append(f"- {command.counted(left, 'cell')} not shown: SAME, or AMBIGUOUS within "
-                     "the margin")
+    if left[change.SAME]:
+        lines.append(f"- not shown: {left[change.SAME]} SAME")
+    if left[change.AMBIGUOUS]:
+        lines.append(f"- not shown: {left[change.AMBIGUOUS]} AMBIGUOUS whose ratio lies within "
+                     "the margin; their intervals reach beyond it, so nobody knows")
     lines += [f"- {words(line)}" for line in foot_lines(document, names)]
     return "".join(f"{line}\n" for line in lines)
 

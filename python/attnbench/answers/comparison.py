@@ -233,12 +233,15 @@ def _with_draws(one, pair):
         return one
     most = max(max(cell["draw_ns"]) / min(cell["draw_ns"]) if cell["draw_ns"] else 1
                for cell in pair)
+    # The interval has to exclude not only 1, but all that draws explain.
+    one = replace(one, detectable=max(
+        one.detectable, most * one.span.high / one.span.value - 1))
     if one.span.low > most or one.span.high < 1 / most:
         return one
     return replace(
-        one, kind=change.AMBIGUOUS, detectable=max(one.detectable, most - 1), reason=(
+        one, kind=change.AMBIGUOUS, reason=(
             "a sample is of all draws on one side and of one on the other, and draws "
-            f"differ by {change.percent_of(most - 1)}"))
+            f"differ by {change.percent_of(most - 1)}; to decide: equal trials_per_sample"))
 
 
 def _is_of_all_draws(cell):

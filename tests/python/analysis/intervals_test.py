@@ -97,6 +97,11 @@ class Rule(unittest.TestCase):
     def variance(self, logs):
         return sum(part for part, _ in intervals.estimate(logs, "time").parts)
 
+    def test_no_level_is_so_small_that_an_interval_turns_round(self):
+        for degrees in (1, 3.3, 30):
+            for tail in (1e-30, 1e-99, 1e-180, 1e-300):
+                self.assertGreater(intervals.student(degrees, tail), 1e3 if degrees < 4 else 10)
+
     def test_students_t_is_as_exact_as_the_programs(self):
         for degrees in (1, 2.5016, 9, 37.77, 1e7, math.inf):
             for tail in (0.025, 0.05 / 6, 1e-5):

@@ -255,6 +255,16 @@ class Requests(unittest.TestCase):
 
 
 class Shown(unittest.TestCase):
+    def test_a_document_that_lacks_what_it_may_lack_is_shown(self):
+        document = advised()
+        document["rates"] = {"frames_per_second": 25, "outputs_per_second": None}
+        for one in document["mechanisms"]:
+            one.pop("real_time_factors", None)
+        document["mechanisms"][1]["break_even"] = {"above": 1, "below": 2, "about": None}
+        self.assertIn("limit: ", advice_text.of(document))
+        document["mechanisms"] = []
+        self.assertIn("limit: ", advice_text.of(document))
+
     def test_a_document_that_is_wrong_is_told(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "a.json")

@@ -147,21 +147,29 @@ class PullRequest(unittest.TestCase):
         self.assertTrue(text.startswith("- all together B takes 1.300 ["), text)
         self.assertIn(self.HEAD, text)
         rows = re.findall(r"(?m)^\| (\S+) T=(\d+).*? \| ([A-Z]+) \|", text)
-        # SAME is not there, nor what may be so: a|b, soft T=10 and 20, soft T=50.
+        # SAME is not there: a|b, soft T=10 and 20. Nothing is known of soft T=50, which has
+        # no interval.
         self.assertEqual(rows, [("mocha", "10", "FASTER"), ("soft", "30", "SLOWER"),
-                                ("soft", "60", "AMBIGUOUS")])
+                                ("soft", "50", "AMBIGUOUS"), ("soft", "60", "AMBIGUOUS")])
         self.assertIn("| 0.769 | [0.7", text)
         self.assertIn("] | 1.000 | the interval excludes 1 |\n", text)
-        self.assertIn("|\n\n- 4 cells not shown: SAME, or AMBIGUOUS within the margin\n"
+        self.assertIn("|\n\n- not shown: 3 SAME\n"
                       "- only in A: soft T=40 U=40\n- 1 FASTER", text)
         self.assertRegex(text, "\n- the smallest change that it could have found: .*\n$")
+
+    def test_what_may_differ_is_not_told_as_what_does_not(self):
+        document = after_change(lambda found: None)
+        document["rows"][0].update(verdict="AMBIGUOUS", ratio=1.01, interval=[0.3, 3])
+        text = compare_text.markdown(document)
+        self.assertIn("- not shown: 2 SAME\n- not shown: 1 AMBIGUOUS whose ratio lies within "
+                      "the margin; their intervals reach beyond it, so nobody knows\n", text)
 
     def test_a_table_without_rows_that_matter_is_none(self):
         text = compare_text.markdown(after_change(
             lambda found: found[1].update(peak_memory_bytes=7)))
         self.assertNotIn("| cell |", text)
         self.assertIn("- changed: mocha T=10 U=10: peak_memory_bytes 4096 -&gt; 7\n", text)
-        self.assertIn("- 3 cells not shown: ", text)
+        self.assertIn("- not shown: ", text)
 
     def test_nothing_in_words_is_markup(self):
         for told, escaped in (

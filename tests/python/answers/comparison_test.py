@@ -91,8 +91,9 @@ class Compared(unittest.TestCase):
                 found[0] = cell("soft", 10, samples(2000), draw_ns=draws,
                                 trials_per_sample=trials_of_b)
             row = after_change(change_it)["rows"][0]
-            self.assertGreaterEqual(
-                row["detectable"], slowest - 1 if row["verdict"] == "AMBIGUOUS" else 0)
+            # A change is found if its interval, too, lies beyond what draws explain.
+            if trials_of_b < 16:
+                self.assertGreater(row["detectable"], slowest - 1)
             return row["verdict"]
         self.assertEqual(verdict(32, 3), "SLOWER")
         self.assertEqual(verdict(15, 3), "AMBIGUOUS")
