@@ -1,6 +1,6 @@
-"""What a sweep of whole decoders says of a shape: what attention alone gains,
-what the whole decoder gains, how late its outputs come, from which length on
-each mechanism is faster, and whether it pays.
+"""Reads from a sweep of whole decoders whether another attention pays for a shape.
+It tells what attention alone gains, what the whole decoder gains, how late outputs
+come, and at which length each mechanism becomes faster.
 """
 
 import math

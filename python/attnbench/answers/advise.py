@@ -16,7 +16,7 @@ SHAPE = {
     "memory_length": 400, "output_length": 400, "dim": 256, "beam": 1,
     "vocabulary": 1000, "layers": 2, "chunk_width": 4, "num_contexts": 32,
     "energy": "additive", "encoder": "timed", "memory_read": 1.0}
-# That of a model comes from its decoding.
+# The share of the memory that a model reads comes from its decoding.
 TYPED = [name for name in SHAPE if name != "memory_read"]
 MOST_LENGTH = 20_000
 RATES = ("frames_per_second", "outputs_per_second")
@@ -26,14 +26,7 @@ INVALID = 5
 
 def main(arguments=None):
     options = parse(arguments)
-    try:
-        return run(options)
-    except measure.Ended as ended:
-        if ended.code == measure.INTERRUPTED:
-            print("attnbench: advise: interrupted", file=sys.stderr)
-        return ended.code
-    except (load.DataError, command.UsageError) as error:
-        return command.fail(error)
+    return measure.exit_code_of("advise", lambda: run(options))
 
 
 def parse(arguments):

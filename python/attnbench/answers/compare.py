@@ -25,21 +25,18 @@ OF_PROGRAMS = ("--processes", "--repetitions", "--cell-limit")
 
 def main(arguments=None):
     options = parse(arguments)
-    try:
-        write = FORMATS[known_format("json" if options.json else options.format)]
-        level, margin = (share(getattr(options, name), f"--{name}")
-                         for name in ("level", "margin"))
-        a, b = of_programs(options) if options.programs else [
-            (path, load.read(path, "sweep")) for path in (options.a, options.b)]
-        document = comparison.compare(a, b, level, margin, options.programs)
-        sys.stdout.reconfigure(encoding="utf-8")
-        sys.stdout.write(write(document))
-    except measure.Ended as ended:
-        if ended.code == measure.INTERRUPTED:
-            print("attnbench: compare: interrupted", file=sys.stderr)
-        return ended.code
-    except (load.DataError, command.UsageError) as error:
-        return command.fail(error)
+    return measure.exit_code_of("compare", lambda: run(options))
+
+
+def run(options):
+    write = FORMATS[known_format("json" if options.json else options.format)]
+    level, margin = (share(getattr(options, name), f"--{name}")
+                     for name in ("level", "margin"))
+    a, b = of_programs(options) if options.programs else [
+        (path, load.read(path, "sweep")) for path in (options.a, options.b)]
+    document = comparison.compare(a, b, level, margin, options.programs)
+    sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(write(document))
     return comparison.exit_code(document)
 
 

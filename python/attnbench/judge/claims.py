@@ -19,14 +19,8 @@ LEDGER = os.path.join(ROOT, "experiments", "claims.json")
 
 def main(arguments=None):
     options = parse(arguments)
-    try:
-        return run(options)
-    except measure.Ended as ended:
-        if ended.code == measure.INTERRUPTED:
-            measure.tell("interrupted" + "; --resume goes on" * (options.results is not None))
-        return ended.code
-    except (load.DataError, command.UsageError) as error:
-        return command.fail(error)
+    hint = "; --resume goes on" * (options.results is not None)
+    return measure.exit_code_of("claims", lambda: run(options), hint)
 
 
 def parse(arguments):

@@ -272,5 +272,19 @@ def temporary_folder():
         raise load.DataError("a temporary folder", f"cannot be made: {error.strerror}") from error
 
 
-def tell(text):
-    print(command.printable(f"attnbench: claims: {text}"), file=sys.stderr, flush=True)
+def tell(text, command_name="claims"):
+    print(command.printable(f"attnbench: {command_name}: {text}"), file=sys.stderr, flush=True)
+
+
+def exit_code_of(command_name, work, hint=""):
+    """Gives the exit code of a command that measures: that of work(), of a refusal, or of
+    an interrupt, which it tells with the hint.
+    """
+    try:
+        return work()
+    except Ended as ended:
+        if ended.code == INTERRUPTED:
+            tell(f"interrupted{hint}", command_name)
+        return ended.code
+    except (load.DataError, command.UsageError) as error:
+        return command.fail(error)
