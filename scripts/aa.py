@@ -23,9 +23,7 @@ on stderr and exit code 2. Each part takes up to half an hour, and other program
 import json
 import math
 import os
-import pathlib
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -218,7 +216,7 @@ def effect_of_speed(runs):
 
 
 def plant(build, folder):
-    planted = plant_build(build, folder)
+    planted = relink.plant(build, os.path.join(folder, "build"), PLANTED)
     for one in (build, planted):
         relink.main(one, max(processes for processes, _ in DESIGNS))
     for number in range(SEARCHES):
@@ -238,28 +236,6 @@ def plant(build, folder):
 
 def path_of_search(folder, processes, rounds, number):
     return os.path.join(folder, f"planted-{processes}-{rounds}-{number}.json")
-
-
-def plant_build(build, folder):
-    """Gives a build folder with all that a program is linked from; one object of it is
-    compiled from the changed source.
-    """
-    build, planted = pathlib.Path(build).resolve(), pathlib.Path(folder).resolve() / "build"
-    source = pathlib.Path(ROOT, PLANTED["file"])
-    text = source.read_text(encoding="utf-8")
-    if text.count(PLANTED["old"]) != 1:
-        raise load.DataError(source, "no longer has the text that is to be changed")
-    commands = relink.commands_of(build)
-    kept, objects = relink.link_words(commands)
-    for name in ["build.ninja", "CMakeFiles/rules.ninja", *objects]:
-        os.makedirs((planted / name).parent, exist_ok=True)
-        shutil.copy2(build / name, planted / name)
-    changed = planted / source.name
-    changed.write_text(text.replace(PLANTED["old"], PLANTED["new"]), encoding="utf-8")
-    [compiling] = [one for one in commands if one.endswith(str(source))]
-    subprocess.run([*shlex.split(compiling)[:-1], changed], cwd=planted, check=True)
-    relink.link(planted, kept, objects, relink.NAME)
-    return str(planted)
 
 
 def planted_of(folder):

@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 NAME = "attnbench"
 LIMIT_S = 600  # of a program that it starts: linking takes seconds
 
@@ -91,6 +92,30 @@ def link(build, kept, objects, path):
         said = done.stderr.strip().splitlines() or ["no reason given"]
         raise RelinkError(f"{whole}: cannot be linked: {said[-1]}")
     os.replace(whole + ".new", whole)
+
+
+def plant(build, folder, change):
+    """Makes in `folder` all that a program is linked from, and the program: one object of
+    it is compiled from the source `file` of ROOT in which `old` is `new`. Gives the folder.
+    """
+    build, folder = pathlib.Path(build).resolve(), pathlib.Path(folder).resolve()
+    source = ROOT / change["file"]
+    text = source.read_text(encoding="utf-8")
+    if text.count(change["old"]) != 1:
+        raise RelinkError(f"{source}: no longer has the text that is to be changed")
+    commands = commands_of(build)
+    kept, objects = link_words(commands)
+    for name in ["build.ninja", "CMakeFiles/rules.ninja", *objects]:
+        os.makedirs((folder / name).parent, exist_ok=True)
+        shutil.copy2(build / name, folder / name)
+    changed = folder / source.name
+    changed.write_text(text.replace(change["old"], change["new"]), encoding="utf-8")
+    [compiling] = [one for one in commands if one.endswith(str(source))]
+    done = run([*shlex.split(compiling)[:-1], str(changed)], folder, "the compiler is missing")
+    if done.returncode != 0:
+        raise RelinkError(f"{changed}: cannot be compiled: {done.stderr}")
+    link(folder, kept, objects, NAME)
+    return str(folder)
 
 
 def clear_others(relinks, program):

@@ -21,7 +21,8 @@ set -euo pipefail
 # libboost-dev holds the headers of Boost.Math; libboost-math-dev would add
 # libraries that header-only use never links. nbclient and ipykernel run the
 # notebook python/example.ipynb in a test, and markdown-it reads Markdown in one;
-# venv, pip, setuptools and wheel make and install the package for Python.
+# venv, pip, setuptools and wheel make and install the package for Python; valgrind
+# counts instructions.
 packages=(
   cmake ninja-build g++ git pkg-config
   libeigen3-dev libopenblas-dev libhwy-dev libbenchmark-dev
@@ -31,6 +32,7 @@ packages=(
   python3 python3-matplotlib python3-pandas python3-scipy python3-jsonschema
   python3-nbclient python3-ipykernel python3-markdown-it
   python3-venv python3-pip python3-setuptools python3-wheel
+  valgrind
 )
 # libclang-rt-dev holds the sanitizers' runtimes, lld links their programs in a sixth of
 # the time, llvm holds the symbolizer without which their reports have no line numbers;

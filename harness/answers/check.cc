@@ -19,8 +19,6 @@
 namespace attnbench {
 namespace {
 
-constexpr char kRegressed[] = "REGRESSED";
-
 // Only a cell with numbers on both sides has more to compare than its status.
 bool IsCompared(const CellMatch::Pair& pair) {
   return pair.a->is_ok() && pair.b->is_ok();
@@ -192,6 +190,7 @@ CellNames NamesIn(const CheckReport& check) {
   names.AddAll(check.failed);
   names.AddAll(check.missing);
   names.AddAll(check.added);
+  if (check.instructions) names.AddAll(check.instructions->counts);
   if (!check.time) return names;
   names.AddAll(check.time->ratios);
   for (const CheckedRatio& ratio : check.time->ratios) {
@@ -265,6 +264,7 @@ const std::vector<CheckedRatio>& RatiosIn(const CheckReport& check) {
 Lines FootLines(const CheckReport& check, const CellNames& names) {
   Lines lines;
   if (!check.baseline_cells) return lines;
+  if (check.instructions) lines = CountNotes(*check.instructions, names);
   if (check.time) {
     for (const SlowerReference& cell : check.time->slower_references) {
       lines.push_back(fmt::format("{}: {}: {}", kRegressed, names.Name(cell),
@@ -306,10 +306,9 @@ CheckReport CheckAgainst(const std::optional<ReadSweep>& baseline,
   check.result = result.path;
   if (!baseline) return check;
   check.baseline_cells = baseline->result.cells.size();
-  for (auto& one : FingerprintDifferences(baseline->result.context,
-                                          result.result.context)) {
-    check.differences.push_back({std::move(one)});
-  }
+  const auto differences =
+      FingerprintDifferences(baseline->result.context, result.result.context);
+  for (const auto& one : differences) check.differences.push_back({one});
   const CellMatch match = MatchCells(baseline->result, result.result);
   for (const CellMatch::Pair& pair : match.both) {
     ++(IsCompared(pair) ? check.compared : check.unmeasured);
@@ -322,6 +321,7 @@ CheckReport CheckAgainst(const std::optional<ReadSweep>& baseline,
   }
   for (const ResultCell* cell : match.only_a) check.missing.push_back(*cell);
   for (const ResultCell* cell : match.only_b) check.added.push_back(*cell);
+  check.instructions = CheckCounts(match, differences, options.slack);
   if (options.time) check.time = CheckTimes(match, *baseline, result, options);
   return check;
 }
@@ -330,6 +330,7 @@ std::string CheckText(const CheckReport& check) {
   const CellNames names = NamesIn(check);
   std::string text;
   for (const std::string& line : HeadLines(check, names)) text += line + "\n";
+  if (check.instructions) text += CountsText(*check.instructions, names);
   for (const CheckedRatio& ratio : RatiosIn(check)) {
     text += fmt::format("{}: {} / {}: {} -> {}: {}\n", ratio.verdict,
                         names.Name(ratio), names.Name(ratio.reference),
@@ -346,6 +347,7 @@ std::string CheckMarkdown(const CheckReport& check) {
   for (const std::string& line : HeadLines(check, names)) {
     text += "- " + MarkdownText(line) + "\n";
   }
+  if (check.instructions) text += CountsMarkdown(*check.instructions, names);
   if (!RatiosIn(check).empty()) {
     text +=
         "\n| cell | over | verdict | baseline | result | reason |\n"
@@ -392,6 +394,11 @@ std::string CheckJUnit(const CheckReport& check) {
     add(names.Name(cell), Outcome::kError, "not in the baseline");
   }
   const TestNotes notes = NotesOn(check, names);
+  if (check.instructions) {
+    for (TestCase& one : CountCases(*check.instructions, names)) {
+      cases.push_back(std::move(one));
+    }
+  }
   if (!check.time) return JUnitXml("attnbench check", cases, notes);
   for (const std::string& reason : check.time->invalid_reasons) {
     add("valid", Outcome::kError, reason);
@@ -414,10 +421,14 @@ std::string CheckJUnit(const CheckReport& check) {
 
 int CheckExitCode(const CheckReport& check) {
   if (check.compared == 0 || !check.missing.empty() || !check.added.empty() ||
-      (check.time && !check.time->left_out.empty())) {
+      (check.time && !check.time->left_out.empty()) ||
+      (check.instructions && !check.instructions->incomparable.empty())) {
     return kNothingToCompare;
   }
-  if (!check.changes.empty() || !check.failed.empty()) return kFailed;
+  if (!check.changes.empty() || !check.failed.empty() ||
+      (check.instructions && HasRegressed(*check.instructions))) {
+    return kFailed;
+  }
   if (!check.time) return kGood;
   if (!check.time->invalid_reasons.empty()) return kNotValid;
   return !check.time->slower_references.empty() ||
@@ -438,6 +449,11 @@ std::string WhyNoBaseline(const SweepResult& result) {
       return fmt::format("a cell of {} is {}: {}", cell.mechanism,
                          NameOf(cell.status),
                          Shortened(cell.message.value_or("-")));
+    }
+    if (cell.instructions) {
+      return "it has counts of instructions, which hold for one compiler, its "
+             "libraries and one SIMD level; measure without --measure "
+             "instructions";
     }
     is_measured = is_measured || cell.is_ok();
     points_there.insert(cell.point);

@@ -3,7 +3,10 @@
 // statuses, and the set of cells. It fails closed: what could not be compared
 // is never good. Times are compared only on demand, and then only as ratios
 // between cells that were timed in the same rounds of one result, because a
-// baseline is checked on other machines than the one that made it.
+// baseline is checked on other machines than the one that made it. Instructions
+// (run-sweep --measure instructions) are compared where either side has them,
+// cell by cell: they hold for one compiler, its libraries and one level of
+// SIMD.
 #ifndef ATTNBENCH_HARNESS_ANSWERS_CHECK_H_
 #define ATTNBENCH_HARNESS_ANSWERS_CHECK_H_
 
@@ -11,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/answers/check_counts.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/results/cell_match.h"
 #include "harness/results/sweep_result.h"
@@ -21,6 +25,7 @@ namespace attnbench {
 
 struct CheckOptions {
   bool time = false;
+  double slack = kDefaultSlack;    // how much larger a count may get
   double level = kDefaultLevel;    // chance of a false regression anywhere
   double margin = kDefaultMargin;  // how much worse a ratio may get
   Effects effects = CommittedEffects();
@@ -132,6 +137,7 @@ struct CheckReport {
   // says.
   std::vector<FailedNow> failed;
   std::vector<CellIdentity> missing, added;
+  std::optional<CountCheck> instructions;  // none where neither side has any
   std::optional<TimeCheck> time;
 
   static void Fields(auto& self, auto& visit) {
@@ -147,6 +153,7 @@ struct CheckReport {
     visit("failed", self.failed);
     visit("missing", self.missing);
     visit("added", self.added);
+    visit("instructions", self.instructions);
     visit("time", self.time);
   }
 };
@@ -169,10 +176,11 @@ std::string CheckMarkdown(const CheckReport& check);
 std::string CheckJUnit(const CheckReport& check);
 
 // 3 where the baseline is absent or empty, a cell is only on one side, none was
-// measured on both, or one is in no ratio though times were asked for; 1 where
-// a number or status changed or a cell of the result failed; 5 where times of
-// an invalid result were asked for; 1 where a ratio or a first cell regressed;
-// otherwise 0.
+// measured on both, one is in no ratio though times were asked for, or counts
+// of instructions cannot be compared; 1 where a number or status changed, a
+// cell of the result failed or a count regressed; 5 where times of an invalid
+// result were asked for; 1 where a ratio or a first cell regressed; otherwise
+// 0.
 int CheckExitCode(const CheckReport& check);
 
 // Says why `result` cannot become a baseline; empty if it can. It must be

@@ -23,6 +23,14 @@ std::string Digits(double value) {
                                             : fmt::format("{:.3g}", value);
 }
 
+std::string CountText(double count) {
+  std::string text = fmt::format("{:.0f}", count);
+  for (auto end = std::ssize(text) - 3; end > 0; end -= 3) {
+    text.insert(static_cast<std::size_t>(end), ",");
+  }
+  return text;
+}
+
 std::string FactorText(double factor) {
   constexpr double kLeast = 0.0005, kLongest = 99'999.9995;
   if (factor == 0 || (factor >= kLeast && factor < kLongest)) {

@@ -15,6 +15,8 @@ inline constexpr char kNoValue[] = "-";
 
 // Three digits, or all of a whole number: "0.123", "12.3", "1234".
 std::string Digits(double value);
+// A count in whole numbers, in groups of three digits: "53,776".
+std::string CountText(double count);
 // A factor with three decimals, or in three digits where that would be 0.000 or
 // longer than a column.
 std::string FactorText(double factor);

@@ -158,6 +158,7 @@ void SetTime(const ResultCell& cell, TableRow& row) {
   row.time_ns = cell.median_ns;
   row.time_interval_ns = cell.interval_ns;
   row.page_faults = cell.page_faults;
+  row.instructions = cell.instructions;
   if (!cell.decoder) {
     if (cell.numerics) SetReads(cell, row);
   } else if (cell.decoder->reads) {
@@ -172,8 +173,16 @@ bool IsMarked(const TableRow& row) {
   return row.speedup && row.zero_contexts.value_or(0) > kMostZeroContexts;
 }
 
-const std::vector<std::string> kHeadings = {"cell", "time", "speed-up",
-                                            "memory read", "no context"};
+// The last column is there only if a row has something in it.
+std::vector<std::string> HeadingsOf(std::span<const TableRow> rows) {
+  std::vector<std::string> headings = {"cell", "time", "speed-up",
+                                       "memory read", "no context"};
+  if (std::ranges::any_of(
+          rows, [](const TableRow& row) { return row.instructions.has_value(); })) {
+    headings.emplace_back("instructions");
+  }
+  return headings;
+}
 
 std::string SpeedupText(const TableRow& row) {
   if (!row.speedup) return row.time_ns && !row.over ? "1x" : kNoValue;
@@ -186,9 +195,11 @@ std::vector<std::string> ColumnsOf(const TableRow& row) {
     return {row.cell, fmt::format("{}: {}", NameOf(row.status),
                                   Shortened(row.message.value_or(kNoValue)))};
   }
-  return {row.cell, TimeText(*row.time_ns, row.time_interval_ns),
-          SpeedupText(row), PercentText(row.memory_read),
-          PercentText(row.zero_contexts)};
+  std::vector<std::string> columns = {
+      row.cell, TimeText(*row.time_ns, row.time_interval_ns), SpeedupText(row),
+      PercentText(row.memory_read), PercentText(row.zero_contexts)};
+  if (row.instructions) columns.push_back(CountText(*row.instructions));
+  return columns;
 }
 
 // What a reader of the rows has to know.
@@ -308,7 +319,7 @@ void AddRows(const SweepResult& result, const std::string& path,
 std::string TableText(const CellTable& table, std::size_t most) {
   const std::span<const TableRow> rows(table.rows.data(),
                                        std::min(most, table.rows.size()));
-  std::vector<std::vector<std::string>> columns = {kHeadings};
+  std::vector<std::vector<std::string>> columns = {HeadingsOf(rows)};
   for (const TableRow& row : rows) columns.push_back(ColumnsOf(row));
   const std::vector<std::string> lines = Aligned(columns);
   std::string text, point;
@@ -327,13 +338,16 @@ std::string TableText(const CellTable& table, std::size_t most) {
 }
 
 std::string TableMarkdown(const CellTable& table) {
+  const std::vector<std::string> headings = HeadingsOf(table.rows);
   std::string text = "| point ";
-  for (const std::string& heading : kHeadings) text += "| " + heading + " ";
-  text += "|\n| --- | --- | ---: | ---: | ---: | ---: |\n";
+  for (const std::string& heading : headings) text += "| " + heading + " ";
+  text += "|\n| --- | ---";
+  for (std::size_t n = 1; n < headings.size(); ++n) text += " | ---:";
+  text += " |\n";
   for (const TableRow& row : table.rows) {
     text += "| " + MarkdownText(row.point_text) + " ";
     std::vector<std::string> columns = ColumnsOf(row);
-    columns.resize(kHeadings.size());
+    columns.resize(headings.size());
     for (const std::string& column : columns) {
       text += "| " + MarkdownText(column) + " ";
     }
@@ -360,8 +374,8 @@ std::string TableCsv(const CellTable& table) {
   for (const Axis& axis : AllAxes()) text += "," + axis.name;
   text +=
       ",status,message,time_ns,time_low_ns,time_high_ns,over,speedup,"
-      "speedup_low,speedup_high,memory_read,zero_contexts,page_faults,valid,"
-      "invalid_reasons,warnings\n";
+      "speedup_low,speedup_high,memory_read,zero_contexts,page_faults,"
+      "instructions,valid,invalid_reasons,warnings\n";
   std::map<std::string, const TableResult*> results;
   for (const TableResult& result : table.results) {
     results[result.path] = &result;
@@ -385,7 +399,7 @@ std::string TableCsv(const CellTable& table) {
           NumberText(row.speedup), end(row.speedup_interval, &Interval::low),
           end(row.speedup_interval, &Interval::high),
           NumberText(row.memory_read), NumberText(row.zero_contexts),
-          NumberText(row.page_faults),
+          NumberText(row.page_faults), NumberText(row.instructions),
           std::string(result.valid ? "true" : "false"),
           fmt::to_string(fmt::join(result.invalid_reasons, "; ")),
           fmt::to_string(fmt::join(result.warnings, "; "))}) {

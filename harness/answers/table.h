@@ -59,7 +59,8 @@ struct TableRow : CellIdentity {
   // and U.
   std::optional<double> memory_read = {};
   std::optional<double> zero_contexts = {};
-  std::optional<double> page_faults = {};  // of the cell
+  std::optional<double> page_faults = {};   // of the cell
+  std::optional<double> instructions = {};  // of the cell
 
   static void Fields(auto& self, auto& visit) {
     visit("result", self.result);
@@ -77,6 +78,7 @@ struct TableRow : CellIdentity {
     visit("memory_read", self.memory_read);
     visit("zero_contexts", self.zero_contexts);
     visit("page_faults", self.page_faults);
+    visit("instructions", self.instructions, Rule{.absent_if_unset = true});
   }
 };
 

@@ -12,6 +12,7 @@
 #include "harness/base/error.h"
 #include "harness/base/json_file.h"
 #include "harness/base/printable.h"
+#include "harness/campaign/counting.h"
 #include "harness/campaign/journal.h"
 #include "harness/campaign/point_hash.h"
 #include "harness/campaign/progress.h"
@@ -287,13 +288,15 @@ class Campaign {
     measurer_options.limits = state_.limits();
     Progress progress(rest, done);
     Measurer measurer(sweep_, measurer_options);
+    measurer_options.counts_instructions = true;
+    Measurer counter(sweep_, measurer_options);
     for (const auto& [process, n] : progress.steps()) {
       const std::size_t i = left[n];
       if (state_.Processes(i) > process) {  // all of its cells failed since
         progress.FinishPoint({});
         continue;
       }
-      if (!MeasurePoint(i, process, measurer, progress)) return;
+      if (!MeasurePoint(i, process, {measurer, counter}, progress)) return;
       if (journal_.IsRemoved() && !state_.Left().empty()) {
         PrintNote(journal_.path() +
                   ": somebody has removed it; the run ends with what it has");
@@ -301,6 +304,7 @@ class Campaign {
       }
     }
     measurer.Finish();
+    counter.Finish();
   }
 
   // Once all is done, gives the points at which the clock was another one a
@@ -316,14 +320,27 @@ class Campaign {
     Measure(state_.Left());
   }
 
+  struct Measurers {
+    Measurer& timer;
+    Measurer& counter;  // of instructions
+  };
+
   // False if the user interrupts.
-  bool MeasurePoint(std::size_t i, int process, Measurer& measurer,
+  bool MeasurePoint(std::size_t i, int process, Measurers measurers,
                     Progress& progress) {
     if (WasInterrupted()) return false;
-    const auto measured =
-        measurer.Measure(i, process, state_.CellsOf(i),
-                         [&progress](double share) { progress.Tick(share); });
+    const bool counts = sweep_.counts_instructions && process == 0;
+    const double timed = counts ? 0.5 : 1;  // the share of the step
+    auto measured = measurers.timer.Measure(
+        i, process, state_.CellsOf(i),
+        [&](double share) { progress.Tick(timed * share); });
     if (!measured) return false;
+    if (counts &&
+        !AddInstructions(
+            measurers.counter, i,
+            [&](double share) { progress.Tick((1 + share) / 2); }, *measured)) {
+      return false;
+    }
     CheckInputsUnchanged(sweep_.points[i], files_,
                          PeerIdentity(options_.measurer.peer) == peer_,
                          journal_);

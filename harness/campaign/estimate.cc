@@ -20,6 +20,8 @@ constexpr double kCellSeconds = 0.005;  // making and checking the least cell
 constexpr double kGateTrials = 10;      // a reference takes as long as so many
 constexpr double kGateSeconds = 0.2;    // and has a budget
 constexpr double kProcessSeconds = 0.1;
+// Under callgrind the program takes so much longer: 40 to 90 times.
+constexpr double kCallgrindSlowdown = 60;
 
 constexpr std::int64_t kProbeOutputs = 64;
 
@@ -136,6 +138,8 @@ double TimeEstimate::StepSeconds(std::size_t point, bool is_first) const {
     seconds += kCellSeconds + settings_.repetitions * sample_s + 2 * draws_s;
     if (!is_first) continue;
     seconds += draws_s + std::min(kGateSeconds, kGateTrials * draws_s);
+    if (!settings_.counts_instructions) continue;
+    seconds += kCallgrindSlowdown * (kCellSeconds + draws_s);
   }
   return seconds;
 }

@@ -20,41 +20,14 @@
 namespace attnbench {
 namespace {
 
-constexpr std::int64_t kDescribeLimit = 60;  // seconds
-
-// Asks a program what it is, which it must say within the limit.
-Context ContextOf(const std::string& program, std::chrono::seconds limit) {
-  ChildProcess process({.arguments = {program, kWorkerCommand, kDescribe},
-                        .environment = EnvironmentWith({})});
-  const auto line = process.ReadLine(ChildProcess::Clock::now() + limit);
-  const bool is_late = !line && !process.HasEnded();
-  if (is_late) process.Kill();
-  const ProcessEnd end = process.Stop();
-  const Json json = line ? ParseMessage(*line) : Json();
-  if (!json.is_object() || !json.contains("context")) {
-    const std::string words = process.LastWords();
-    throw UserError(
-        program, fmt::format("does not say what it is, as an attnbench since "
-                             "compare --programs does ({}{}{})",
-                             is_late ? fmt::format("gave no answer within {} s",
-                                                   limit.count())
-                             : end.IsGood() || line ? "it wrote something else"
-                                                    : end.Text(),
-                             words.empty() ? "" : ": ", words));
-  }
-  // Older programs write a member more.
-  return FromJson<Context>(json.at("context"), program);
-}
-
 // What one program has measured so far.
 class MeasuredSide {
  public:
   MeasuredSide(const Sweep& sweep, const ProgramSide& side,
                MeasurerOptions options)
       : sweep_(sweep), side_(side) {
-    const std::chrono::seconds limit(
-        std::min(kDescribeLimit, options.cell_limit_s));
-    static_cast<Context&>(context_) = ContextOf(side.builds[0], limit);
+    static_cast<Context&>(context_) =
+        ContextOf({side.builds[0]}, side.builds[0], options.cell_limit_s);
     watch_ = BeginWatch(context_);
     options.builds = side.builds;
     plan_ = PlanOf(sweep, options);

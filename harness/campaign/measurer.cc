@@ -16,9 +16,11 @@
 
 #include "harness/base/error.h"
 #include "harness/campaign/worker.h"
+#include "harness/measure/instructions.h"
 #include "harness/measure/point_runner.h"
 #include "harness/system/child_process.h"
 #include "harness/system/interrupt.h"
+#include "harness/system/source_tree.h"
 #include "harness/system/temporary_folder.h"
 #include "mechanisms/kernels/kernels.h"
 
@@ -41,6 +43,7 @@ constexpr std::chrono::seconds kWorkerFarewell{20};
 constexpr std::size_t kLongestAnswer = std::size_t{1} << 28;
 // The signal that ends a worker may come so long before ours.
 constexpr std::chrono::seconds kSignalDelay{1};
+constexpr std::int64_t kDescribeLimit = 60;  // seconds
 
 // The seconds that a worker has until it begins a cell. It may have to start a
 // peer before.
@@ -85,9 +88,9 @@ class StepFile {
 class Measurer::Worker {
  public:
   // The peer's files lie in our folder, so they go however the worker ends.
-  explicit Worker(const std::string& program)
-      : process_(CommandFor(program, step_file_.descriptor(), folder_.path())) {
-  }
+  Worker(const std::string& program, bool counts_instructions)
+      : process_(CommandFor(program, counts_instructions,
+                            step_file_.descriptor(), folder_.path())) {}
 
   void Send(const WorkerRequest& request, double begin_limit_s) {
     // A cell has its limit as it begins.
@@ -117,9 +120,17 @@ class Measurer::Worker {
   ChildProcess& process() { return process_; }
 
  private:
-  static ChildProcess::Command CommandFor(const std::string& program, int step,
+  static ChildProcess::Command CommandFor(const std::string& program,
+                                          bool counts_instructions, int step,
                                           const std::string& folder) {
-    return {.arguments = {program, "--simd", SimdName(), kWorkerCommand},
+    std::vector<std::string> command = {program, "--simd", SimdName(),
+                                        kWorkerCommand};
+    if (counts_instructions) {
+      const std::string counts = folder + "/counts";
+      command.insert(command.end(), {kCounts, counts});
+      command = UnderCallgrind(counts, std::move(command));
+    }
+    return {.arguments = std::move(command),
             // OpenBLAS would start threads before the worker can keep it from
             // that, and sends SIGINT where the system gives none.
             .environment =
@@ -169,6 +180,32 @@ ProcessPlan PlanOf(const Sweep& sweep, const MeasurerOptions& options) {
           std::max<std::int64_t>(1, std::ssize(options.builds))};
 }
 
+Context ContextOf(std::vector<std::string> command, const std::string& name,
+                  std::int64_t cell_limit_s) {
+  const std::chrono::seconds limit(std::min(kDescribeLimit, cell_limit_s));
+  command.insert(command.end(), {kWorkerCommand, kDescribe});
+  ChildProcess process(
+      {.arguments = std::move(command), .environment = EnvironmentWith({})});
+  const auto line = process.ReadLine(ChildProcess::Clock::now() + limit);
+  const bool is_late = !line && !process.HasEnded();
+  if (is_late) process.Kill();
+  const ProcessEnd end = process.Stop();
+  const Json json = line ? ParseMessage(*line) : Json();
+  if (!json.is_object() || !json.contains("context")) {
+    const std::string words = process.LastWords();
+    throw UserError(
+        name, fmt::format("does not say what it is, as an attnbench since "
+                          "compare --programs does ({}{}{})",
+                          is_late ? fmt::format("gave no answer within {} s",
+                                                limit.count())
+                          : end.IsGood() || line ? "it wrote something else"
+                                                 : end.Text(),
+                          words.empty() ? "" : ": ", words));
+  }
+  // Older programs write a member more.
+  return FromJson<Context>(json.at("context"), name);
+}
+
 Measurer::Measurer(const Sweep& sweep, MeasurerOptions options)
     : sweep_(sweep), options_(std::move(options)) {}
 
@@ -187,7 +224,10 @@ void Measurer::Finish() {
 
 std::string Measurer::Program() const {
   const std::vector<std::string>& builds = options_.builds;
-  if (builds.empty()) return kOurselves;
+  if (builds.empty()) {
+    // Under valgrind kOurselves would be valgrind.
+    return options_.counts_instructions ? ProgramPath().string() : kOurselves;
+  }
   return builds[static_cast<std::size_t>(process_) % builds.size()];
 }
 
@@ -261,7 +301,10 @@ bool Measurer::BlameEnd(Work& work) {
 // interrupts.
 bool Measurer::MeasureOnce(Work& work) {
   for (auto left = work.Left(); !left.empty(); left = work.Left()) {
-    if (worker_ == nullptr) worker_ = std::make_unique<Worker>(Program());
+    if (worker_ == nullptr) {
+      worker_ =
+          std::make_unique<Worker>(Program(), options_.counts_instructions);
+    }
     worker_->Send(RequestFor(work), BeginLimit(options_));
     std::optional<std::string> line;
     while (!line && !worker_->HasEnded()) {

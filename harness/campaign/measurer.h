@@ -33,6 +33,8 @@ struct MeasurerOptions {
   // RunOptions says what these are.
   double epoch_ns = RunOptions().epoch_ns;
   std::int64_t most_draws = kMostDraws;
+  // Its workers run under callgrind, and only count (instructions.h).
+  bool counts_instructions = false;
 };
 
 // Throws UserError if no worker can be started from this program's own file,
@@ -40,6 +42,12 @@ struct MeasurerOptions {
 void CheckWorkerProgram(const MeasurerOptions& options);
 
 ProcessPlan PlanOf(const Sweep& sweep, const MeasurerOptions& options);
+
+// What the worker of a program says of itself, which `command` starts; `name`
+// is the program in errors. Throws UserError if it says nothing that we
+// understand within the limit of a cell, or a minute.
+Context ContextOf(std::vector<std::string> command, const std::string& name,
+                  std::int64_t cell_limit_s);
 
 // What one process gave of a point.
 struct MeasuredPoint {

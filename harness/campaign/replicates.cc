@@ -50,6 +50,7 @@ void SetInvalid(const std::string& message, ResultCell& cell) {
   cell.draw_ns.clear();
   cell.trials_per_sample.reset();
   cell.operations.reset();
+  cell.instructions.reset();
   cell.latency.reset();
   cell.peak_memory_bytes.reset();
   cell.page_faults.reset();

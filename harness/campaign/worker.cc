@@ -72,6 +72,10 @@ class Watch {
 // The worker's end of the pipe; it answers one request after another.
 class PointServer {
  public:
+  explicit PointServer(const std::string& counts) {
+    if (!counts.empty()) counter_.emplace(counts);
+  }
+
   WorkerAnswer Answer(const std::string& line) {
     WorkerAnswer answer;
     try {
@@ -104,6 +108,7 @@ class PointServer {
       return probes_->Time();
     }};
     options.probing = &probing;
+    if (counter_) options.counter = &*counter_;
     Watch watch(request.cells.size(), request.cell_limit_s);
     const Point point = {request.axes,
                          {request.cells.begin(), request.cells.end()}};
@@ -130,6 +135,7 @@ class PointServer {
     return peer_.get();
   }
 
+  std::optional<InstructionCounter> counter_;
   std::unique_ptr<Peer> peer_;
   std::optional<Probes> probes_;  // made when the first point is measured
 };
@@ -141,7 +147,7 @@ double SteadySeconds() {
   return std::chrono::duration<double>(now).count();
 }
 
-void ServeWorker() {
+void ServeWorker(const std::string& counts) {
   // Whoever started us may have ignored it, or blocked it.
   std::signal(SIGALRM, SIG_DFL);
   sigset_t alarm;
@@ -149,7 +155,7 @@ void ServeWorker() {
   sigaddset(&alarm, SIGALRM);
   sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
   KeepFreedArrays();
-  PointServer server;
+  PointServer server(counts);
   for (std::string line; std::getline(std::cin, line);) {
     std::cout << ToJson(server.Answer(line)).dump() << std::endl;
   }

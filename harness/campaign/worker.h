@@ -28,6 +28,8 @@ namespace attnbench {
 inline constexpr char kWorkerCommand[] = "measure-points";
 // With this option it only says what it is (WorkerDescription).
 inline constexpr char kDescribe[] = "--describe";
+// With this one, which UnderCallgrind explains, it counts instructions.
+inline constexpr char kCounts[] = "--counts";
 
 struct WorkerRequest {
   AxisMap axes;  // the axes of the point
@@ -112,8 +114,9 @@ struct WorkerStep {
 double SteadySeconds();
 inline constexpr int kStepDescriptor = 3;
 
-// Answers requests from standard input until it ends.
-void ServeWorker();
+// Answers requests from standard input until it ends. `counts` is the value of
+// kCounts; empty: it times.
+void ServeWorker(const std::string& counts);
 
 }  // namespace attnbench
 

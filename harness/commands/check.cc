@@ -22,6 +22,7 @@ struct CheckArguments {
   std::string result;
   std::string baseline;
   ChangeOptions change;
+  double slack = kDefaultSlack;
   bool update = false;
   bool time = false;
   Format format;
@@ -56,6 +57,7 @@ void Update(const ReadSweep& result, const std::string& path) {
 
 int RunCheck(const CheckArguments& arguments) {
   const CheckOptions options{.time = arguments.time,
+                             .slack = arguments.slack,
                              .level = arguments.change.level,
                              .margin = arguments.change.margin};
   const std::string format = arguments.format.Of(kReportFormats);
@@ -92,6 +94,9 @@ void AddCheck(CLI::App& app, Command& run) {
   command->add_flag("--time", arguments->time,
                     "compare times too, as ratios between the cells of a "
                     "point, e.g. check mine.json --baseline base.json --time");
+  AddShare(*command, "--slack", arguments->slack, "X", "0.005",
+           "how many more instructions of a trial are none, e.g. --slack 0.02 "
+           "for 2 % (default 0.005)");
   AddChange(*command, arguments->change);
   AddFormat(*command, kReportFormatHelp, arguments->format);
   OnAsked(*command, run, [arguments] { return RunCheck(*arguments); });

@@ -15,6 +15,7 @@
 #include "harness/base/exit_code.h"
 #include "harness/base/printable.h"
 #include "harness/campaign/campaign.h"
+#include "harness/campaign/counting.h"
 #include "harness/campaign/worker.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/sweep_options.h"
@@ -32,6 +33,7 @@
 #include "harness/sweep/workload_name.h"
 #include "harness/system/result_file.h"
 #include "harness/system/source_tree.h"
+#include "mechanisms/kernels/kernels.h"
 
 namespace attnbench {
 namespace {
@@ -104,11 +106,22 @@ int PrintEnd(const CampaignEnd& end, std::int64_t processes,
   return kInterrupted;
 }
 
+// What counts instructions, if they are asked for. All that is measured then
+// runs at its level of SIMD, so that what is counted is what was checked.
+std::optional<Callgrind> FindCounter(const SweepArguments& arguments) {
+  if (!arguments.counts_instructions) return {};
+  Callgrind callgrind = FindCallgrind();
+  if (callgrind.simd != SimdName()) ForceSimdLevel(callgrind.simd);
+  return callgrind;
+}
+
 int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   CampaignOptions options = MakeCampaignOptions(arguments);
   const std::optional<PeerInfo> peer = AskPeer(options.measurer);
+  const std::optional<Callgrind> callgrind = FindCounter(arguments);
   Sweep sweep = PlanSweep(MakeRequest(
       arguments, peer ? peer->variants : std::vector<PeerVariant>()));
+  if (callgrind) CheckOneThread(sweep);
   if (!arguments.against.empty()) return PrintShared(sweep, arguments.against);
   if (arguments.dry_run) {
     sweep.points = options.shard.value_or(Shard{}).Of(sweep.points);
@@ -123,6 +136,7 @@ int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   Context context = MakeContext(command_line, sweep.seed);
   options.measurer.limits = KnownLimits(arguments.limits, context);
   if (peer) AddLibraries(*peer, context.libraries);
+  if (callgrind) context.libraries["valgrind"] = callgrind->version;
   return PrintEnd(RunCampaign(sweep, context, options), sweep.processes,
                   options.output);
 }
@@ -147,14 +161,16 @@ void AddMeasurePoints(CLI::App& app, const std::string& command_line,
   command->group("");
   const auto describe = std::make_shared<bool>(false);
   command->add_flag(kDescribe, *describe);
-  OnAsked(*command, run, [command_line, describe] {
+  const auto counts = std::make_shared<std::string>();
+  command->add_option(kCounts, *counts);
+  OnAsked(*command, run, [command_line, describe, counts] {
     if (*describe) {
       std::cout << ToJson(
                        WorkerDescription{MakeContext(command_line, /*seed=*/1)})
                        .dump()
                 << "\n";
     } else {
-      ServeWorker();
+      ServeWorker(*counts);
     }
     return kGood;
   });

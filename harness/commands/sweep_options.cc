@@ -100,6 +100,14 @@ void AddRequestOptions(CLI::App& command, SweepArguments& arguments) {
   command.add_option("--profile", arguments.profile)->group("");
 }
 
+bool ParseMeasure(const std::string& text, const std::string& where) {
+  const std::vector<std::string> all = {"time", "instructions"};
+  if (!Contains(all, text)) {
+    throw UserError(where, UnknownName("measure", text, all));
+  }
+  return text == "instructions";
+}
+
 // Adds the options that say how often, and by which programs.
 void AddMeasuringOptions(CLI::App& command, SweepArguments& arguments) {
   AddNumber(command, "--repetitions", arguments.repetitions, 1,
@@ -118,6 +126,13 @@ void AddMeasuringOptions(CLI::App& command, SweepArguments& arguments) {
                       "results as more variants, e.g. --peer "
                       "'/usr/bin/python3 experiments/peers/framework.py'")
           ->type_name("COMMAND");
+  CLI::Option* const measure =
+      AddParsed(command, "--measure", arguments.counts_instructions, "WHAT",
+                "time, or instructions: those of a trial, too, which valgrind "
+                "counts: the same number each time, whatever else the machine "
+                "does, e.g. --measure instructions (default time)",
+                ParseMeasure);
+  measure->excludes(peer);
   AddNumber(command, "--peer-limit", arguments.peer_limit_s, 1, kMostSeconds,
             "seconds that an answer of the peer may take, e.g. "
             "--peer-limit 600 (default 120); then its cell is a timeout, and a "
@@ -132,7 +147,8 @@ void AddMeasuringOptions(CLI::App& command, SweepArguments& arguments) {
             "relinks of this program, its objects in other orders, that "
             "measure in turn: where code lies moves times, too, and no number "
             "of processes of one program shows that; needs its build folder, "
-            "e.g. --builds 20 (--processes is N then, unless it is given)");
+            "e.g. --builds 20 (--processes is N then, unless it is given)")
+      ->excludes(measure);
   AddNumber(command, "--cell-limit", arguments.cell_limit_s, 1, kMostSeconds,
             "seconds that a cell may take in one process, all its steps "
             "together; then its status is timeout and the others go on, "
@@ -232,6 +248,7 @@ SweepRequest MakeRequest(const SweepArguments& arguments,
   ReplaceOptions(arguments.options, request);
   request.repetitions = arguments.repetitions.value_or(request.repetitions);
   request.trials = arguments.trials.value_or(request.trials);
+  request.counts_instructions = arguments.counts_instructions;
   request.seed = arguments.seed.value_or(request.seed);
   request.processes = arguments.processes.value_or(
       arguments.builds.value_or(request.processes));

@@ -27,6 +27,7 @@ struct SweepArguments {
   std::vector<std::string> options;         // key=v1,v2
   std::optional<int> repetitions, trials, processes, builds;
   std::optional<std::uint64_t> seed;
+  bool counts_instructions = false;
   std::string peer;
   std::int64_t peer_limit_s = 120;
   std::int64_t cell_limit_s = kDefaultCellLimit;

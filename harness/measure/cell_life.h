@@ -50,6 +50,9 @@ class CellLife : public CellRun {
       TimePart(round);
     });
   }
+  void CountInstructions() final {
+    Guarded([this] { instructions_ = TrialInstructions(); });
+  }
   void TimeDraws() final {
     if (cell_.replicate) return;
     Guarded([this] { TimeEachDraw(); });
@@ -65,6 +68,8 @@ class CellLife : public CellRun {
     }
     if (!is_ok()) return result;
     result.message.reset();
+    result.instructions = instructions_;
+    if (options_.counter != nullptr) return result;
     result.samples_ns = samples_ns_;
     result.trials_per_sample = trials_per_sample_;
     if (!page_faults_.empty()) {
@@ -82,6 +87,8 @@ class CellLife : public CellRun {
   // Times what is measured beside the whole, if anything is.
   virtual void TimePart(int /*round*/) {}
   virtual void TimeEachDraw() {}
+  // The instructions of a trial, mean over the draws.
+  virtual double TrialInstructions() = 0;
   // The page faults so far of what runs the trials; none if it does not tell.
   virtual std::optional<double> PageFaults() const = 0;
   // Adds what only such cells have, and summarizes the result.
@@ -131,6 +138,7 @@ class CellLife : public CellRun {
   CellStatus status_ = CellStatus::kOk;
   std::string message_;
   std::optional<GateResult> gate_;
+  std::optional<double> instructions_;
   std::vector<double> samples_ns_;
   std::vector<double> page_faults_;  // a trial, of each round
 };

@@ -54,7 +54,7 @@ class CellRunOf final : public CellLife {
     MakePeerCell();
     if (config_.mode == Mode::kDecode) {
       // Sums of all that is decoded must be those of the first process.
-      if (!cell_.replicate) {
+      if (!cell_.replicate && options_.counter == nullptr) {
         Gate(CheckAgainstReference(mechanism_, config_, threads_,
                                    inputs.workload(), peer_.get()));
       }
@@ -63,14 +63,17 @@ class CellRunOf final : public CellLife {
                                peer_.get());
     } else {
       const TrainingRequest request = MakeTrainingRequest();
-      Gate(CheckTraining(mechanism_, config_, request, threads_, inputs,
-                         peer_.get()));
+      if (options_.counter == nullptr) {
+        Gate(CheckTraining(mechanism_, config_, request, threads_, inputs,
+                           peer_.get()));
+      }
       if (!is_ok()) return;
       trial_ = MakeTrainingTrial(mechanism_, config_, request, threads_, inputs,
                                  peer_.get());
     }
     all_draws_.resize(Size(trial_->num_draws()));
     std::iota(all_draws_.begin(), all_draws_.end(), 0);
+    if (options_.counter != nullptr) return;
     Count();
     if (is_ok()) PlanSamples();
   }
@@ -85,6 +88,17 @@ class CellRunOf final : public CellLife {
     if (preparation_ == nullptr) return;
     SetSample(round, Sample(*preparation_, round, preparation_trials_),
               prepare_samples_ns_);
+  }
+
+  double TrialInstructions() override {
+    // The first trial allocates what later ones find, and binds functions of
+    // libraries.
+    trial_->Run(0);
+    double sum = 0;
+    for (const int draw : all_draws_) {
+      sum += options_.counter->Count([&] { trial_->Run(draw); });
+    }
+    return sum / static_cast<double>(all_draws_.size());
   }
 
   void Describe(ResultCell& result) const override {
@@ -365,8 +379,10 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
                                  std::uint64_t point_key,
                                  const RunOptions& options,
                                  const StepBegins& begins) {
-  const auto num_steps =
-      runs.size() * (static_cast<std::size_t>(options.repetitions) + 2);
+  const std::size_t rounds = options.counter == nullptr
+                                 ? static_cast<std::size_t>(options.repetitions)
+                                 : 0;
+  const auto num_steps = runs.size() * (rounds + 2);
   std::size_t num_done = 0;
   const auto share = [&] {
     return static_cast<double>(num_done) / static_cast<double>(num_steps);
@@ -378,6 +394,18 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
   for (std::size_t index = 0; index < runs.size(); ++index) {
     next(index);
     runs[index]->Check();
+  }
+  const auto results = [&] {
+    std::vector<ResultCell> all;
+    for (const auto& run : runs) all.push_back(run->Result());
+    return all;
+  };
+  if (options.counter != nullptr) {
+    for (std::size_t index = 0; index < runs.size(); ++index) {
+      next(index);
+      runs[index]->CountInstructions();
+    }
+    return results();
   }
   const auto time_round = [&](int round, const auto& step_begins) {
     for (const std::size_t index :
@@ -403,9 +431,7 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
     next(index);
     runs[index]->TimeDraws();
   }
-  std::vector<ResultCell> results;
-  for (const auto& run : runs) results.push_back(run->Result());
-  return results;
+  return results();
 }
 
 std::vector<ResultCell> RunPoint(const Point& point, const RunOptions& options,

@@ -14,6 +14,7 @@
 #include "harness/inputs/point_inputs.h"
 #include "harness/machine/calibration.h"
 #include "harness/machine/roofline.h"
+#include "harness/measure/instructions.h"
 #include "harness/peer/peer.h"
 #include "harness/results/cell.h"
 #include "harness/sweep/sweep.h"
@@ -43,6 +44,9 @@ struct RunOptions {
   Peer* peer = nullptr;  // what runs the cells that are a peer's
   // What the probes say goes here; null: none are timed, and no round strays.
   Probing* probing = nullptr;
+  // Counts the trials, which an ordinary process has checked and timed before;
+  // null: it checks and times them.
+  InstructionCounter* counter = nullptr;
   // The least number of trials of one round.
   Index trials_of_round() const {
     return (trials + repetitions - 1) / repetitions;
@@ -70,6 +74,9 @@ class CellRun {
   // Sample number `round`, and that of the preparation where there is any; the
   // same round once more replaces them.
   virtual void TimeRound(int round) = 0;
+  // In the place of all that follows a Check: runs the trial of each draw for
+  // RunOptions::counter.
+  virtual void CountInstructions() = 0;
   // Each draw alone, in the first process.
   virtual void TimeDraws() = 0;
   virtual ResultCell Result() const = 0;
@@ -107,7 +114,8 @@ std::vector<std::size_t> RoundOrder(std::uint64_t seed, std::uint64_t point_key,
                                     int round, std::size_t count);
 
 // What all cells give after all their steps: checks, rounds in an order
-// shuffled by `point_key`, each draw alone.
+// shuffled by `point_key`, each draw alone. With a counter they are checks,
+// which are none under it, and counts.
 //
 // Rounds that strayed (calibration.h) are measured again after the last one, in
 // their own orders and once at most, up to half of all rounds. The probes come

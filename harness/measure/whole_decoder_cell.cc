@@ -61,7 +61,7 @@ class DecoderRun final : public CellLife {
       decoder_.reference = FindMechanism<double>(cell_.mechanism);
       decoder_.config = MakeConfig(cell_);
     }
-    Gate(CheckAll());
+    if (options_.counter == nullptr) Gate(CheckAll());
     if (!is_ok()) return;
     translator_.emplace(decoder_.MakeTranslator());
     trials_per_sample_ = cell_.replicate ? cell_.replicate->trials_per_sample
@@ -69,7 +69,7 @@ class DecoderRun final : public CellLife {
     for (const TranslationTask& task : inputs_->tasks()) {
       figures_.source_lengths.push_back(std::ssize(task.source));
     }
-    if (HasAttention()) RecordAttention();
+    if (HasAttention() && options_.counter == nullptr) RecordAttention();
     if (cell_.Text("encoder") == "given") KeepEncoded();
   }
 
@@ -85,6 +85,11 @@ class DecoderRun final : public CellLife {
               TimeTrialsNs(*figures_.attention_trials_per_sample,
                            [this] { Replay(); }),
               figures_.attention_samples_ns);
+  }
+
+  double TrialInstructions() override {
+    Translate();  // what it allocates stays
+    return options_.counter->Count([this] { Translate(); });
   }
 
   void Describe(ResultCell& result) const override {

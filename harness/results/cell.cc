@@ -127,6 +127,7 @@ void CheckCell(const ResultCell& cell, const Place& place) {
   has_no(cell.prepare_ns.has_value(), "prepare_ns");
   has_no(cell.spread.has_value(), "spread");
   has_no(cell.limit.has_value(), "limit");
+  has_no(cell.instructions.has_value(), "instructions");
   has_no(cell.latency.has_value(), "latency");
   has_no(cell.decoder.has_value(), "decoder");
 }
@@ -162,7 +163,9 @@ Json CellConditions() {
                            {"spread", null},
                            {"limit", null},
                            {"latency", null}};
-  Json failed = without_decoder;
+  const Json decoder = {{"required", Json::array({"decoder"})}};
+  const Json instructions = {{"required", Json::array({"instructions"})}};
+  Json failed = {{"not", {{"anyOf", Json::array({decoder, instructions})}}}};
   failed["properties"] = unmeasured;
   document::NameLister identity;
   CellIdentity cell;

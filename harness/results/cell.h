@@ -140,6 +140,7 @@ struct ResultCell : CellIdentity {
   std::vector<double> prepare_samples_ns;
   std::vector<double> draw_ns;
   std::optional<CellOperations> operations;
+  std::optional<double> instructions;
   std::optional<Latency> latency;
   std::optional<std::int64_t> peak_memory_bytes;
   std::optional<double> page_faults;
@@ -206,6 +207,12 @@ struct ResultCell : CellIdentity {
                    "exact, means over the draws: `energies` (scores of "
                    "entries), `chunk_energies`, `memory_rows` (keys, memory "
                    "and contexts), `flops`, `bytes`"});
+    visit("instructions", self.instructions,
+          Rule{.description =
+                   "of `--measure instructions`: the instructions of a trial, "
+                   "mean over the draws, as callgrind counted them",
+               .exclusive_minimum = 0,
+               .absent_if_unset = true});
     visit("latency", self.latency,
           Rule{.description =
                    "how late an online decoder's outputs come: `ap`, `al`, "

@@ -34,6 +34,7 @@ struct SweepSettings {
   int repetitions = 10;  // rounds
   int trials = 1;        // at least this many trials of a cell over all rounds
   int processes = 1;     // each measures everything, one after another
+  bool counts_instructions = false;  // of a trial of each cell, beside its time
 };
 
 struct SweepRequest : SweepSettings {

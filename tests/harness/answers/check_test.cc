@@ -84,6 +84,85 @@ TEST(Check, HasSixOutcomes) {
       3);
 }
 
+// Results with these counts of instructions, none where there is 0.
+ReadSweep WithCounts(const std::vector<double>& counts) {
+  ReadSweep read = MadeUpResult("mine.json", Cells());
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) read.result.cells.at(i).instructions = counts[i];
+  }
+  return read;
+}
+
+CheckReport CheckCounted(const ReadSweep& baseline, const ReadSweep& result) {
+  return CheckAgainst(baseline, "base.json", result, {});
+}
+
+TEST(Check, CountsOfInstructionsMayGrowByTheSlackAndNoMore) {
+  const ReadSweep base = WithCounts({1000, 2000, 4000});
+  const auto check = [&](const std::vector<double>& counts) {
+    return CheckCounted(base, WithCounts(counts));
+  };
+  EXPECT_EQ(CheckExitCode(ToJson(check({1000, 2000, 4000}))), 0);
+  EXPECT_EQ(CheckExitCode(ToJson(check({1005, 2000, 4000}))), 0);
+  const CheckReport more = check({1000, 2011, 3900});
+  EXPECT_EQ(CheckExitCode(ToJson(more)), 1);
+  EXPECT_EQ(attnbench::CheckText(more),
+            "REGRESSED: mocha: 2,000 -> 2,011 instructions (+0.55 %)\n"
+            "FEWER: matcha: 4,000 -> 3,900 instructions (-2.50 %)\n"
+            "instructions: 1 of 3 counts regressed, 1 fewer; the largest "
+            "change is -2.50 %, of matcha; up to 0.5 % is none\n"
+            "base.json: 3 of 3 cells compared, 0 changed, 0 missing, 0 not in "
+            "the baseline, 0 not measured\n");
+  // Fewer instructions are no failure.
+  EXPECT_EQ(CheckExitCode(ToJson(check({1000, 2000, 3900}))), 0);
+}
+
+TEST(Check, MarkdownShowsOnlyTheCountsThatAreNotTheSame) {
+  const std::string text = CheckMarkdown(CheckCounted(
+      WithCounts({1000, 2000, 4000}), WithCounts({1001, 2040, 4000})));
+  EXPECT_THAT(text,
+              HasSubstr("| mocha | REGRESSED | 2,000 | 2,040 | +2.00 % |"));
+  EXPECT_THAT(text, Not(HasSubstr("| soft")));
+}
+
+TEST(Check, CountsOfOtherCodeAreNotCompared) {
+  const ReadSweep base = WithCounts({1000, 2000, 4000});
+  const auto why = [&](const ReadSweep& result) {
+    const CheckReport check = CheckCounted(base, result);
+    EXPECT_EQ(CheckExitCode(ToJson(check)), 3);
+    EXPECT_TRUE(check.instructions->counts.empty());
+    return check.instructions->incomparable.at(0);
+  };
+  ReadSweep other = base;
+  other.result.context.compiler = "another";
+  EXPECT_THAT(why(other), HasSubstr("compiler was"));
+  other = base;
+  other.result.context.simd = "another";
+  EXPECT_THAT(why(other), HasSubstr("simd was"));
+  other = base;
+  other.result.context.libraries["valgrind"] = "9";
+  EXPECT_THAT(why(other), HasSubstr("libraries.valgrind was null and is"));
+  // Another commit and CPU are what a pull request may bring.
+  other = base;
+  other.result.context.commit = other.result.context.build_id = "another";
+  other.result.context.cpu = "another";
+  EXPECT_EQ(CheckExitCode(ToJson(CheckCounted(base, other))), 0);
+
+  EXPECT_THAT(why(WithCounts({})), HasSubstr("the result has none"));
+  EXPECT_THAT(why(WithCounts({1000, 0, 0})),
+              HasSubstr("2 cells have a count on one side only"));
+  const CheckReport check = CheckCounted(WithCounts({}), base);
+  EXPECT_THAT(check.instructions->incomparable.at(0),
+              HasSubstr("the baseline has none"));
+  EXPECT_EQ(CheckExitCode(ToJson(check)), 3);
+}
+
+TEST(Check, AResultWithCountsIsNoBaseline) {
+  EXPECT_EQ(WhyNoBaseline(WithCounts({}).result), "");
+  EXPECT_THAT(WhyNoBaseline(WithCounts({1000}).result),
+              HasSubstr("counts of instructions"));
+}
+
 TEST(Check, AMissingCellOutweighsAChangedNumber) {
   const Json check = AfterChange([](auto& cells) {
     cells.erase(cells.begin());

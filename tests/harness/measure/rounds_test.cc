@@ -25,6 +25,7 @@ class CountingRun : public CellRun {
     SetSample(round, static_cast<double>(rounds_.size()), samples_ns_);
     rounds_.push_back(round);
   }
+  void CountInstructions() override {}
   void TimeDraws() override {}
   ResultCell Result() const override { return {}; }
   const std::vector<int>& rounds() const { return rounds_; }

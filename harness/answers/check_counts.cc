@@ -1,0 +1,160 @@
+#include "harness/answers/check_counts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <tuple>
+
+#include "harness/answers/columns.h"
+#include "harness/base/printable.h"
+
+namespace attnbench {
+namespace {
+
+constexpr char kFewer[] = "FEWER";
+constexpr char kSame[] = "SAME";
+
+// Whether a difference of two setups makes their counts those of other code.
+bool DecidesCounts(const std::string& field) {
+  const std::string top = field.substr(0, field.find('.'));
+  return top == "compiler" || top == "architecture" || top == "simd" ||
+         top == "libraries" || top == "loaded";
+}
+
+// Why the counts of two results say nothing about each other. `have` is how
+// many of the compared cells have one in the baseline, in the result and in
+// both.
+std::vector<std::string> WhyIncomparable(
+    const std::array<std::size_t, 3>& have,
+    const std::vector<FingerprintDifference>& differences) {
+  const auto [of_baseline, of_result, of_both] = have;
+  if (of_baseline == 0 || of_result == 0) {
+    return {
+        fmt::format("the {} has none: run-sweep --measure instructions "
+                    "counts them",
+                    of_result == 0 ? "result" : "baseline")};
+  }
+  std::vector<std::string> reasons;
+  const std::size_t alone = of_baseline + of_result - 2 * of_both;
+  if (alone > 0) {
+    reasons.push_back(Counted(alone, "cell") +
+                      " have a count on one side only");
+  }
+  for (const FingerprintDifference& one : differences) {
+    if (!DecidesCounts(one.field)) continue;
+    reasons.push_back(fmt::format("{} was {} and is {}", one.field,
+                                  one.a.dump(), one.b.dump()));
+  }
+  return reasons;
+}
+
+std::string ChangeText(const CheckedCount& count) {
+  return fmt::format("{} -> {} instructions ({:+.2f} %)",
+                     CountText(count.baseline), CountText(count.result),
+                     100 * count.change);
+}
+
+std::vector<CheckedCount> OthersOf(const CountCheck& check) {
+  std::vector<CheckedCount> others;
+  for (const CheckedCount& count : check.counts) {
+    if (count.verdict != kSame) others.push_back(count);
+  }
+  return others;
+}
+
+}  // namespace
+
+std::optional<CountCheck> CheckCounts(
+    const CellMatch& match,
+    const std::vector<FingerprintDifference>& differences, double slack) {
+  CountCheck check{.slack = slack};
+  std::array<std::size_t, 3> have = {};
+  for (const CellMatch::Pair& pair : match.both) {
+    if (!pair.a->is_ok() || !pair.b->is_ok()) continue;
+    const auto& [before, after] =
+        std::tie(pair.a->instructions, pair.b->instructions);
+    have[0] += before ? 1 : 0;
+    have[1] += after ? 1 : 0;
+    if (!before || !after) continue;
+    ++have[2];
+    const double change = *after / *before - 1;
+    check.counts.push_back({*pair.a, *before, *after, change,
+                            change > slack    ? kRegressed
+                            : change < -slack ? kFewer
+                                              : kSame});
+  }
+  if (have[0] + have[1] == 0) return {};
+  check.incomparable = WhyIncomparable(have, differences);
+  if (!check.incomparable.empty()) check.counts.clear();
+  return check;
+}
+
+bool HasRegressed(const CountCheck& check) {
+  return std::ranges::count(check.counts, kRegressed, &CheckedCount::verdict) >
+         0;
+}
+
+std::string CountsText(const CountCheck& check, const CellNames& names) {
+  std::string text;
+  for (const CheckedCount& count : OthersOf(check)) {
+    text += fmt::format("{}: {}: {}\n", count.verdict, names.Name(count),
+                        ChangeText(count));
+  }
+  return text;
+}
+
+std::vector<std::string> CountNotes(const CountCheck& check,
+                                    const CellNames& names) {
+  std::vector<std::string> notes;
+  for (const std::string& reason : check.incomparable) {
+    notes.push_back("instructions cannot be compared: " + reason);
+  }
+  if (check.counts.empty()) return notes;
+  const auto number = [&](const char* verdict) {
+    return std::ranges::count(check.counts, verdict, &CheckedCount::verdict);
+  };
+  const CheckedCount& most = *std::ranges::max_element(
+      check.counts, {},
+      [](const CheckedCount& count) { return std::abs(count.change); });
+  notes.push_back(fmt::format(
+      "instructions: {} of {} regressed, {} fewer; the largest change is "
+      "{:+.2f} %, of {}; up to {:g} % is none",
+      number(kRegressed), Counted(check.counts.size(), "count"), number(kFewer),
+      100 * most.change, names.Name(most), 100 * check.slack));
+  return notes;
+}
+
+std::string CountsMarkdown(const CountCheck& check, const CellNames& names) {
+  const std::vector<CheckedCount> others = OthersOf(check);
+  if (others.empty()) return "";
+  std::string text =
+      "\n| cell | verdict | instructions before | after | change |\n"
+      "| --- | --- | ---: | ---: | ---: |\n";
+  for (const CheckedCount& count : others) {
+    text += fmt::format("| {} | {} | {} | {} | {:+.2f} % |\n",
+                        MarkdownText(names.Name(count)), count.verdict,
+                        CountText(count.baseline), CountText(count.result),
+                        100 * count.change);
+  }
+  return text;
+}
+
+std::vector<TestCase> CountCases(const CountCheck& check,
+                                 const CellNames& names) {
+  std::vector<TestCase> cases;
+  for (const std::string& reason : check.incomparable) {
+    cases.push_back({"instructions", Outcome::kError, reason});
+  }
+  for (const CheckedCount& count : check.counts) {
+    cases.push_back(
+        {names.Name(count) + ": instructions",
+         count.verdict == kRegressed ? Outcome::kFailed : Outcome::kPassed,
+         fmt::format("{}: {}", count.verdict, ChangeText(count))});
+  }
+  return cases;
+}
+
+}  // namespace attnbench

@@ -1,0 +1,77 @@
+#include "harness/measure/instructions.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "harness/base/error.h"
+
+// Callgrind finds it by its symbol, which has no form that compilers of C++
+// write in their own ways.
+extern "C" {
+[[gnu::noinline]] void attnbench_counted_trial(
+    const std::function<void()>& trial);
+void attnbench_counted_trial(const std::function<void()>& trial) {
+  trial();
+  asm volatile("");  // a last call would become a jump, which is no return
+}
+}
+
+namespace attnbench {
+namespace {
+
+constexpr char kCounted[] = "attnbench_counted_trial";
+
+// A call through a pointer that may change is neither inlined nor of a clone,
+// which would have another symbol.
+void (*volatile counted_trial)(const std::function<void()>&) =
+    attnbench_counted_trial;
+
+// The sum in a file of callgrind's; 0 where it has none.
+double SummaryOf(const std::string& path) {
+  constexpr std::string_view kSummary = "summary: ";
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(kSummary)) continue;
+    return std::strtod(line.c_str() + kSummary.size(), nullptr);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> UnderCallgrind(const std::string& counts,
+                                        std::vector<std::string> program) {
+  std::vector<std::string> command = {
+      "/usr/bin/env",
+      "valgrind",
+      "--quiet",
+      "--tool=callgrind",
+      "--collect-atstart=no",
+      fmt::format("--toggle-collect={}", kCounted),
+      fmt::format("--dump-after={}", kCounted),
+      "--callgrind-out-file=" + counts};
+  command.insert(command.end(), std::make_move_iterator(program.begin()),
+                 std::make_move_iterator(program.end()));
+  return command;
+}
+
+double InstructionCounter::Count(const std::function<void()>& trial) {
+  counted_trial(trial);
+  const std::string path = fmt::format("{}.{}", counts_, ++number_);
+  const double count = SummaryOf(path);
+  std::remove(path.c_str());
+  if (count > 0) return count;
+  throw UserError("--measure instructions",
+                  fmt::format("valgrind counted no instruction of {}: this "
+                              "version does not, or the program was stripped "
+                              "of its symbols",
+                              kCounted));
+}
+
+}  // namespace attnbench

@@ -1,0 +1,119 @@
+"""Instructions counted by `run-sweep --measure instructions`, and what CI does with them:
+two results of one program are the same, and a program with two percent more work in one
+mechanism is found, whatever else the machine does. Runs valgrind."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+from result_files import ATTNBENCH, ROOT, ResultFilesTest, run, sweep
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import relink
+
+LENGTHS = ("-T", "40", "-U", "10")
+COUNTED = ("--mechanism", "soft,mocha", "-d", "16", "--repetitions", "1", "--measure",
+           "instructions")
+ASKED = (*LENGTHS, *COUNTED)
+# Every 32nd entry of a memory is scored twice.
+PLANTED = {
+    "file": "mechanisms/memory/memory.cc",
+    "old": "        ScoreEntry(first + n);\n",
+    "new": "        ScoreEntry(first + n);\n"
+           "        if ((first + n) % 32 == 0) ScoreEntry(first + n);\n",
+}
+
+
+class Instructions(ResultFilesTest):
+    def hold(self, after):
+        """Gives what CI's script gives for this program and another one."""
+        return subprocess.run(
+            [os.path.join(ROOT, "scripts", "pull_request.sh"), ATTNBENCH, after,
+             self.path("held")],
+            capture_output=True, text=True, check=False)
+
+    def test_two_runs_count_the_same_beside_times_and_numbers(self):
+        first = sweep(self.path("a.json"), *ASKED)
+        second = sweep(self.path("b.json"), *ASKED)
+        for cell, again in zip(first["cells"], second["cells"]):
+            self.assertGreater(cell["instructions"], 1000)
+            self.assertAlmostEqual(again["instructions"] / cell["instructions"], 1, delta=0.002)
+            self.assertTrue(cell["samples_ns"])
+            self.assertLess(cell["numerics"]["error"], cell["numerics"]["error_bound"])
+        self.assertIn("valgrind", first["context"]["libraries"])
+        # The level is one that valgrind has, in the whole result.
+        self.assertNotIn("AVX3", first["context"]["simd"])
+        out, _ = self.gives(0, "check", self.path("a.json"), "--baseline", self.path("b.json"))
+        self.assertIn("instructions: 0 of 2 counts regressed, 0 fewer; the largest change is",
+                      out)
+        self.assertIn(f"{first['cells'][0]['instructions']:,.0f}",
+                      self.gives(0, "show", self.path("a.json"))[0])
+
+    def test_more_work_needs_more_instructions(self):
+        result = sweep(self.path("r.json"), *COUNTED, "-T", "40", "-U", "10,20")
+        few, more = (cell["instructions"] for cell in result["cells"]
+                     if cell["mechanism"] == "soft")
+        self.assertAlmostEqual(more / few, 2, delta=0.2)
+
+    def test_a_whole_decoder_and_training_are_counted(self):
+        decoders = sweep(self.path("d.json"), "--scope", "decoder", "--mechanism", "mocha,none",
+                         "--workload", "copy:1", "-T", "10", "-U", "5", "-d", "8",
+                         "--vocabulary", "20", "--beam", "2", "--energy", "additive",
+                         "--measure", "instructions", "--repetitions", "1")
+        training = sweep(self.path("t.json"), *ASKED, "--mode", "expect,gradient")
+        for cell in [*decoders["cells"], *training["cells"]]:
+            self.assertEqual("ok", cell["status"], cell["message"])
+            self.assertGreater(cell["instructions"], 1000)
+
+    def test_what_resume_takes_was_counted_too(self):
+        path = self.path("r.json")
+        uncounted = ASKED[:-2]
+        sweep(path, *uncounted)
+        self.refused(("run-sweep", *ASKED, "--resume", "-o", path), "is not of this sweep, program and machine")
+        sweep(path, *ASKED, "--force")
+        counted = sweep(path, *COUNTED, "-T", "40,41", "-U", "10", "--resume")
+        self.assertTrue(all(cell["instructions"] for cell in counted["cells"]))
+        self.assertEqual(4, len(counted["cells"]))
+
+    def test_what_cannot_be_counted_is_refused_before_anything_is_measured(self):
+        output = ("-o", self.path("r.json"))
+        self.refused(("run-sweep", *ASKED, "--threads", "2", *output), "one thread", "soft has 2")
+        self.refused(("run-sweep", *ASKED[:-1], "cycles", *output), "--measure", "instructions")
+        self.refused(("run-sweep", *ASKED, "--peer", "true", *output), "--peer")
+        self.refused(("run-sweep", *ASKED, "--builds", "2", *output), "--builds")
+        done = run("run-sweep", *ASKED, *output, env={**os.environ, "PATH": "/nonexistent"})
+        self.assertEqual(2, done.returncode)
+        self.assertIn("needs valgrind (apt-get install valgrind)", done.stderr)
+        self.assertFalse(os.path.exists(self.path("r.json")))
+
+    def test_a_valgrind_that_counts_nothing_is_refused(self):
+        """One that runs the program, and has no tool that counts."""
+        fake = self.path("valgrind")
+        with open(fake, "w", encoding="utf-8") as file:
+            file.write("#!/bin/bash\n[[ $1 != --version ]] || exec echo valgrind-3.0\n"
+                       "while [[ $1 == --* ]]; do shift; done\nexec \"$@\"\n")
+        os.chmod(fake, 0o755)
+        path = os.path.dirname(fake) + ":" + os.environ["PATH"]
+        done = run("run-sweep", *ASKED, "-o", self.path("r.json"),
+                   env={**os.environ, "PATH": path})
+        self.assertEqual((2, 1), (done.returncode, done.stderr.count("attnbench: ")), done.stderr)
+        self.assertIn("counted no instruction", done.stderr)
+
+    def test_ci_finds_nothing_in_the_same_program_and_two_percent_in_another(self):
+        same = self.hold(ATTNBENCH)
+        self.assertEqual(0, same.returncode, same.stdout + same.stderr)
+        self.assertIn("0 of 14 counts regressed, 0 fewer; the largest change is", same.stdout)
+        planted = relink.plant(os.path.dirname(ATTNBENCH), self.path("planted"), PLANTED)
+        found = self.hold(os.path.join(planted, relink.NAME))
+        self.assertEqual(1, found.returncode, found.stdout + found.stderr)
+        rows = [line for line in found.stdout.splitlines() if "REGRESSED" in line]
+        self.assertEqual(1, len(rows), found.stdout)
+        self.assertTrue(rows[0].startswith("| memory "), rows)
+        with open(self.path("held/comment.md"), encoding="utf-8") as file:
+            self.assertEqual(found.stdout, file.read())
+        self.assertTrue(os.path.exists(self.path("held/junit.xml")))
+
+
+if __name__ == "__main__":
+    unittest.main()
