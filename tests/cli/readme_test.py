@@ -379,6 +379,14 @@ class QuotedOutputTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertEqual(done.stdout, block("check", "docs/comparing.md"))
 
+    def test_the_counts_are_those_of_the_committed_results(self):
+        done = subprocess.run(
+            [PROGRAM, "check", "results/compare/instructions_after.json", "--baseline",
+             "results/compare/instructions_before.json"],
+            cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertEqual(done.stdout, block("instructions", "docs/comparing.md"))
+
     def test_the_comparison_is_that_of_the_committed_results(self):
         # Exit code 1 means a cell that is SLOWER; both are good examples.
         done = subprocess.run(

@@ -50,6 +50,15 @@ for script in "${scripts[@]}"; do
   expect 0 '^usage: ' "$root/scripts/$script" --help
   expect 2 "$script: .*'--no-such'.*allowed: " "$root/scripts/$script" --no-such
 done
+expect 0 '^usage: ' "$root/scripts/pull_request.sh" --help
+expect 2 'pull_request.sh: takes BEFORE AFTER FOLDER, given: --no-such' \
+  "$root/scripts/pull_request.sh" --no-such
+# The workflow to copy names files of the sources.
+while read -r file; do
+  [[ -e $root/$file ]] || fail "docs/ci/attnbench.yml: there is no $file"
+  checks=$((checks + 1))
+done < <(grep -oE '(scripts|experiments|results|docs)/[a-z_/]+\.(sh|json|md)' \
+  "$root/docs/ci/attnbench.yml")
 expect 2 "unknown preset 'fast'.*allowed: release ci debug" "$root/scripts/test.sh" --preset fast
 expect 2 '--preset wants a name' "$root/scripts/test.sh" --preset
 expect 2 "unknown step 'format tidy'" "$root/scripts/check.sh" 'format tidy'
