@@ -25,10 +25,13 @@ case ${1:-} in --help | -h) print_help && exit 0 ;; esac
 before=$1 after=$2 folder=$3
 mkdir -p "$folder"
 rm -f "$folder"/{before,after}.json "$folder"/{comment.md,junit.xml}
-for side in before after; do
-  "${!side}" run-sweep "$root/experiments/pull_request.json" --measure instructions \
-    --force -o "$folder/$side.json" >/dev/null
-done
+# Measures program $2 as side $1.
+measure() {
+  "$2" run-sweep "$root/experiments/pull_request.json" --measure instructions \
+    --force -o "$folder/$1.json" >/dev/null
+}
+measure before "$before"
+measure after "$after"
 
 # Compares the two, in format $1.
 check() {
