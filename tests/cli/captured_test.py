@@ -5,13 +5,17 @@ Guards against padding that is scanned, choices of the computed energies, and re
 two files under one name.
 """
 
+import importlib.util
 import os
+import re
+import subprocess
+import sys
 import unittest
 
 import numpy
 
 from documents import strict, validate
-from result_files import ResultFilesTest, run, sweep
+from result_files import ROOT, ResultFilesTest, run, sweep
 
 QUICK = ("--repetitions", "2", "-d", "16")
 NO, YES = -9.0, 9.0
@@ -233,6 +237,32 @@ class Captured(ResultFilesTest):
                                      ("-B", 2, "batch 3")):
             refused(good, f"captured:{self.path('bad.npz')}: has {of_file}, but {asked} is asked",
                     typed=(axis, str(asked)), output_lengths=numpy.array([4, 4, 4]))
+
+    @unittest.skipIf(importlib.util.find_spec("torch") is None, "there is no PyTorch")
+    def test_the_lines_of_the_page_capture_what_diagnose_and_a_sweep_take(self):
+        with open(os.path.join(ROOT, "docs", "sweeps.md"), encoding="utf-8") as file:
+            (lines,) = re.findall("^```python\n(.*?)^```$", file.read(), re.M | re.S)
+        code = f"""
+import numpy, os, torch
+from attnbench.torch import MoChA
+torch.manual_seed(1)
+attention = MoChA(query_size=6, memory_size=8, size=5, heads=2, width=4)
+states, memory = torch.randn(3, 4, 6), torch.randn(3, 20, 8)
+lengths = torch.tensor([20, 13, 7])
+os.chdir({self.folder!r})
+{lines}
+"""
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, text=True,
+                              capture_output=True,
+                              env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path = self.path("captured.npz")
+        (cell,) = self.swept(path, "--mechanism", "mocha")["cells"]
+        self.assertEqual([cell[name] for name in (
+            "status", "memory_length", "output_length", "batch")], ["ok", 20, 4, 6])
+        found = strict(self.gives(0, "diagnose", "--energies", path, "--lengths", path,
+                                  "--json")[0])
+        self.assertEqual((found["shape"], found["sequences"]), ([3, 2, 4, 20], 6))
 
     def test_a_file_that_changed_is_named(self):
         path = self.padded()

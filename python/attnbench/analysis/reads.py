@@ -21,8 +21,8 @@ def zero_contexts(cell):
         return math.nan if share is None else share
     mass = (cell.get("numerics") or {}).get("attention_mass")
     # How many outputs sequences of unlike lengths have is not in the cell.
-    is_of_file = workloads.is_captured(cell) or cell["workload"].startswith("file:")
-    if mass is None or cell["mode"] != "decode" or is_of_file:
+    if (mass is None or cell["mode"] != "decode" or cell["workload"].startswith("file:")
+            or workloads.is_captured(cell)):
         return math.nan
     # Results from before the latency lack it.
     if cell.get("latency", cell["end"]) is None:  # all entries are weighed, to any sum
