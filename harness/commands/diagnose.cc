@@ -271,7 +271,10 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
       ".npy, or an array of an .npz or of a case file, FILE:NAME, e.g. --p "
       "p.npy");
   add("--energies", arguments->energies, "FILE",
-      "their energies instead, p = sigmoid(e), e.g. --energies model.npz:e");
+      "their energies instead, p = sigmoid(e), e.g. --energies model.npz:e. In "
+      "PyTorch: attention.energy.register_forward_hook(lambda module, inputs, "
+      "output: numpy.save(\"energies.npy\", output.detach().cpu())), then run "
+      "the model once (docs/sweeps.md)");
   add("--chunk-energies", arguments->chunk_energies, "FILE",
       "the energies of chunks, of the same shape, for mocha and matcha, e.g. "
       "--chunk-energies model.npz:u");

@@ -204,6 +204,8 @@ class Captured(ResultFilesTest):
                               (("--model", "m.json"), "--model: is set by")):
             self.refused(("advise", "--workload", f"captured:{path}", *typed), *parts)
         self.refused(("advise", "--workload", "uniform"), "--workload: 'uniform' is none")
+        self.refused(("advise", "--workload", "captured:none.npy"),
+                     "attnbench: none.npy: cannot be read")
         self.refused(("advise", "--workload", f"captured:{path}", "-o", path, "--force"),
                      "two.npz", "is read by this command")
 

@@ -79,6 +79,9 @@ def check_workload(options):
         raise load.DataError("--workload", (
             f"'{command.shortened(options.workload)}' is none that advise "
             f"takes; expected {CAPTURED}FILE, the energies of your own model"))
+    path = options.workload.removeprefix(CAPTURED)
+    if not os.access(path, os.R_OK):
+        raise load.DataError(path, "cannot be read; expected a file of energies")
     for name in ("memory_length", "output_length", "model"):
         if getattr(options, name) is not None:
             raise load.DataError(_option(name), (
