@@ -110,7 +110,7 @@ class DecoderRun final : public CellLife {
       if (model == &inputs_->random_scans()) {
         for (TranslationTask& task : tasks) task.captured = nullptr;
       }
-      const GateResult gate = CheckWholeDecoder(decoder, tasks);
+      GateResult gate = CheckWholeDecoder(decoder, tasks);
       if (!gate.message.empty()) return gate;
       all.error = std::max(all.error, gate.error);
       all.error_bound = std::max(all.error_bound, gate.error_bound);
