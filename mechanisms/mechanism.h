@@ -224,6 +224,11 @@ struct SequenceInputs {
   // Description::scores declares them. Where there are any, states are ignored;
   // where there are none, energies follow from the states.
   NamedViews<const Real> scores = {};
+  // Energies of a user's own model beside states (workload captured:FILE), [U,
+  // T] by their names among scores. Energies are computed as ever, and these
+  // then take their places: the work is that of the states, the choices are
+  // the model's. They have no bias; energies without an array stay computed.
+  NamedViews<const Real> captured = {};
   // The arrays of Description::further and no others. Row j of entries is read
   // once entry j is appended, row i of outputs when output i is made.
   NamedViews<const Real> further = {};

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "harness/answers/columns.h"
 #include "harness/base/printable.h"
@@ -129,15 +130,28 @@ const ResultCell* ReferenceOf(const ResultCell& cell, const Cells& group) {
 
 double Share(double value) { return std::clamp(value, 0.0, 1.0); }
 
+// The outputs and entries of all sequences of a cell's draw.
+std::pair<double, double> LengthsOf(const ResultCell& cell,
+                                    const SweepContext& context) {
+  for (const WorkloadFile& file : context.workload_files) {
+    if (file.workload != cell.Text("workload") || !file.entries) continue;
+    return {static_cast<double>(file.outputs.value_or(0)),
+            static_cast<double>(*file.entries)};
+  }
+  const auto batch = static_cast<double>(cell.Int("batch"));
+  return {static_cast<double>(cell.Int("output_length")) * batch,
+          static_cast<double>(cell.Int("memory_length")) * batch};
+}
+
 // What DecoderReads has of a whole decoder, of attention alone.
-void SetReads(const ResultCell& cell, TableRow& row) {
+void SetReads(const ResultCell& cell, const SweepContext& context,
+              TableRow& row) {
   const std::optional<double> mass = cell.numerics->attention_mass;
   if (cell.mode() != Mode::kDecode || !mass ||
       cell.Text("workload").starts_with("file:")) {
     return;
   }
-  const auto batch = static_cast<double>(cell.Int("batch"));
-  const auto outputs = static_cast<double>(cell.Int("output_length")) * batch;
+  const auto [outputs, entries] = LengthsOf(cell, context);
   const Description* const description = DescriptionOf(cell.mechanism);
   if (description != nullptr && !description->online) {
     // Such a mechanism weighs all entries, by weights of any sum.
@@ -150,17 +164,17 @@ void SetReads(const ResultCell& cell, TableRow& row) {
   const AxisValue& end = cell.axes.at("end");
   if (!cell.operations || !end.is_text() || end.text() != "absorb") return;
   // Each energy passes an entry for good or ends an output.
-  const auto entries = static_cast<double>(cell.Int("memory_length")) * batch;
   row.memory_read = Share((cell.operations->energies - *mass) / entries);
 }
 
-void SetTime(const ResultCell& cell, TableRow& row) {
+void SetTime(const ResultCell& cell, const SweepContext& context,
+             TableRow& row) {
   row.time_ns = cell.median_ns;
   row.time_interval_ns = cell.interval_ns;
   row.page_faults = cell.page_faults;
   row.instructions = cell.instructions;
   if (!cell.decoder) {
-    if (cell.numerics) SetReads(cell, row);
+    if (cell.numerics) SetReads(cell, context, row);
   } else if (cell.decoder->reads) {
     row.memory_read = cell.decoder->reads->memory_read;
     row.zero_contexts = cell.decoder->reads->zero_contexts;
@@ -303,7 +317,7 @@ void AddRows(const SweepResult& result, const std::string& path,
     row.status = cell.status;
     row.message = cell.message;
     if (cell.is_ok()) {
-      SetTime(cell, row);
+      SetTime(cell, context, row);
       if (const auto* over = ReferenceOf(cell, groups.at(GroupOf(cell)))) {
         row.over = here.OfCell(*over);
         if (const auto speedup = SpeedupOf(cell, *over)) {

@@ -201,6 +201,7 @@ class Campaign {
                options.shard, PlanOf(sweep, options.measurer),
                options.measurer.limits) {
     static_cast<Context&>(own_context_) = context;
+    own_context_.workload_files = files_.told();
     // Another run may have written the result before we had the lock.
     static_cast<void>(ResultFile(options.output, MayReplace(options)));
     // The workers will need a temporary folder: a lack of one must show before

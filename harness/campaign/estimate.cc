@@ -80,6 +80,7 @@ Cell Shortened(Cell cell) {
   shorten("output_length");
   if (IsWholeDecoder(cell.axes)) {
     cell.axes["batch"] = 1;
+    cell.axes["workload"] = "copy:1";
   } else {
     // A file has its own lengths, and a planted path no more outputs than
     // entries.

@@ -33,6 +33,7 @@ class MeasuredSide {
     plan_ = PlanOf(sweep, options);
     measurer_ = std::make_unique<Measurer>(sweep, std::move(options));
     const CaseFiles files(sweep);
+    context_.workload_files = files.told();
     for (const Point& point : sweep.points) {
       context_.points.push_back(PointHash(sweep, point, files, "", 1, ""));
       context_.cells_of_points.push_back(std::ssize(point.cells));

@@ -5,6 +5,7 @@
 #include "harness/base/hash.h"
 #include "harness/base/input_file.h"
 #include "harness/inputs/array_file.h"
+#include "harness/inputs/captured.h"
 #include "harness/inputs/case_file.h"
 #include "harness/machine/environment.h"
 #include "harness/sweep/workload_name.h"
@@ -29,8 +30,18 @@ CaseFiles::CaseFiles(const Sweep& sweep) {
   for (const Point& point : sweep.points) {
     const std::string& workload = point.axes.at("workload").text();
     if (contents_.contains(workload)) continue;
-    const std::vector<std::string> files = FilesOf(ParseWorkload(workload));
+    const WorkloadName name = ParseWorkload(workload);
+    const std::vector<std::string> files = FilesOf(name);
     contents_[workload] = {files, HashOfFiles(files)};
+    if (files.empty()) continue;
+    WorkloadFile& told = told_.emplace_back();
+    told.workload = workload;
+    told.hash = contents_[workload].hash;
+    if (name.kind != WorkloadKind::kCaptured) continue;
+    const CapturedEnergies captured = ReadCaptured(name.path);
+    told.sequences = std::ssize(captured.sequences);
+    told.entries = captured.entries;
+    told.outputs = captured.outputs;
   }
 }
 

@@ -9,11 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/machine/context.h"
 #include "harness/sweep/sweep.h"
 
 namespace attnbench {
 
-// The case files that are workloads of a sweep, with the arrays that they name.
+// The files that are workloads of a sweep, with the arrays that they name.
 // Somebody may edit them between two runs, or during one.
 class CaseFiles {
  public:
@@ -23,6 +24,8 @@ class CaseFiles {
   const std::string& HashOf(const Point& point) const;
   // Whether they hold the same now. Throws UserError if they cannot be read.
   bool AreUnchanged(const Point& point) const;
+  // What a result says of them.
+  const std::vector<WorkloadFile>& told() const { return told_; }
 
  private:
   struct Contents {
@@ -32,6 +35,7 @@ class CaseFiles {
   const Contents& ContentsOf(const Point& point) const;
 
   std::map<std::string, Contents> contents_;  // of each workload
+  std::vector<WorkloadFile> told_;
 };
 
 // Gives 16 hexadecimal digits, a hash of the point's cells with their reasons

@@ -136,6 +136,7 @@ SweepResult SweepState::Result(const SweepContext& own,
                                const MeasuringRun& own_run) const {
   SweepContext context = finished_.context.value_or(own);
   context.command = own.command;
+  context.workload_files = own.workload_files;
   context.points = hashes_;
   context.cells_of_points.clear();
   for (const Point& point : sweep_.points) {

@@ -287,6 +287,7 @@ Decoded DecodeWorkload(const DecodeArguments& arguments) {
                                          Shortened(text)));
     }
   }
+  AddLengthsOfFiles(request.axes);
   const Cell cell = CellWithOptions(arguments, request);
   RefuseToReplace(FilesOf(ParseWorkload(cell.Text("workload"))),
                   arguments.output);
@@ -297,6 +298,7 @@ Decoded DecodeWorkload(const DecodeArguments& arguments) {
                               .memory_length = cell.Int("memory_length"),
                               .output_length = cell.Int("output_length"),
                               .dim = cell.Int("dim"),
+                              .batch = cell.Int("batch"),
                               .seed = arguments.seed});
     const Config config = MakeConfig(cell);
     const auto& mechanism = *FindMechanism<double>(cell.mechanism);

@@ -22,6 +22,7 @@
 #include "harness/commands/options.h"
 #include "harness/commands/trained_model.h"
 #include "harness/inputs/array_file.h"
+#include "harness/inputs/score_batch.h"
 #include "harness/latency/expected_latency.h"
 #include "harness/machine/environment.h"
 #include "harness/stability/diagnosis.h"
@@ -37,7 +38,7 @@ namespace {
 struct DiagnoseArguments {
   std::string p, energies, chunk_energies, alpha;
   std::optional<Index> chunk_width;
-  std::string lengths;
+  std::string lengths, mask;
   std::string output_lengths;
   ModelArguments model;
   std::string mechanisms;
@@ -49,31 +50,6 @@ struct DiagnoseArguments {
   bool json = false;
 };
 
-constexpr std::size_t kMostAxes = 4;
-
-// An array of batches [.., U, T] as sequences.
-struct Batch {
-  explicit Batch(NumberArray given) : array(std::move(given)) {
-    const std::size_t axes = array.shape.size();
-    if (axes < 2 || axes > kMostAxes) {
-      throw UserError(
-          array.place,
-          fmt::format("has the shape {}; [U, T], [B, U, T] or [B, H, U, T] is "
-                      "needed",
-                      array.shape));
-    }
-    U = array.shape[axes - 2];
-    T = array.shape[axes - 1];
-    count = std::ssize(array.values) / (U * T);
-    batches = axes == 2 ? 1 : array.shape[0];
-  }
-
-  NumberArray array;
-  Index count = 1;    // sequences
-  Index batches = 1;  // B; the sequences of one follow one another
-  Index U = 0, T = 0;
-};
-
 // The array, none of whose files the answer will replace.
 NumberArray ReadKept(const DiagnoseArguments& arguments,
                      const std::string& text, const std::string& name) {
@@ -82,83 +58,25 @@ NumberArray ReadKept(const DiagnoseArguments& arguments,
   return array;
 }
 
-// The lengths of the sequences: those that were given for each batch, or all.
-std::vector<Index> LengthsOf(const DiagnoseArguments& arguments,
-                             const std::string& path, const char* option,
-                             const char* name, const Batch& batch, Index most) {
-  std::vector<Index> lengths(Size(batch.count), most);
-  if (path.empty()) return lengths;
-  const NumberArray given = ReadKept(arguments, path, name);
-  if (given.shape != std::vector<Index>{batch.batches}) {
-    throw UserError(given.place,
-                    fmt::format("has the shape {}; {} of [{}] are "
-                                "needed, one for each batch",
-                                given.shape, option, batch.batches));
+constexpr const char* kPadding = "--lengths or --mask";
+
+// The entries of each sequence: those that were given for each batch, or all.
+std::vector<Index> EntriesOf(const DiagnoseArguments& arguments,
+                             const ScoreBatch& batch) {
+  if (!arguments.mask.empty()) {
+    return LengthsOfMask(ReadKept(arguments, arguments.mask, "mask"), batch);
   }
-  const Index heads = batch.count / batch.batches;
-  for (std::size_t n = 0; n < lengths.size(); ++n) {
-    const double length = given.values[n / Size(heads)];
-    if (!(length >= 1 && length <= static_cast<double>(most)) ||
-        length != std::floor(length)) {
-      throw UserError(given.place + PlaceInArray(given.shape, n / Size(heads)),
-                      fmt::format("is {}, must be a whole number from 1 to {}",
-                                  length, most));
-    }
-    lengths[n] = static_cast<Index>(length);
-  }
-  return lengths;
+  if (arguments.lengths.empty())
+    return std::vector<Index>(Size(batch.count), batch.T);
+  return LengthsOf(ReadKept(arguments, arguments.lengths, "lengths"), batch,
+                   batch.T);
 }
 
-enum class Numbers { kProbabilities, kEnergies, kWeights };
-
-// Why numbers of this kind cannot have this value; empty: they can.
-std::string Objection(Numbers kind, double value) {
-  switch (kind) {
-    case Numbers::kProbabilities:
-      if (0 <= value && value <= 1) return "";
-      return std::string("not a probability in [0, 1]") +
-             (std::isnan(value) ? " (--lengths leaves padding out)" : "");
-    case Numbers::kEnergies:
-      if (std::isfinite(static_cast<float>(value))) return "";
-      return "not finite in f32 (--lengths leaves padding out)";
-    case Numbers::kWeights:
-      if (std::isfinite(value) && value >= 0) return "";
-      return "must be finite and not negative";
-  }
-  return "";
-}
-
-// The table of one sequence, cut to its lengths.
-template <class Real>
-Table<Real> CutTable(const Batch& batch, Index n, Index outputs, Index entries,
-                     Numbers kind) {
-  Table<Real> table(outputs, entries);
-  for (Index i = 0; i < outputs; ++i) {
-    for (Index j = 0; j < entries; ++j) {
-      const std::size_t at = Size((n * batch.U + i) * batch.T + j);
-      const double value = batch.array.values[at];
-      const std::string objection = Objection(kind, value);
-      if (!objection.empty()) {
-        throw UserError(batch.array.place + PlaceInArray(batch.array.shape, at),
-                        fmt::format("is {}, {}", value, objection));
-      }
-      table.view()(i, j) = static_cast<Real>(value);
-    }
-  }
-  return table;
-}
-
-// An array of the shape of `choice`.
-Batch ReadLike(const DiagnoseArguments& arguments, const std::string& text,
-               const std::string& name, const Batch& choice) {
-  Batch batch(ReadKept(arguments, text, name));
-  if (batch.array.shape != choice.array.shape) {
-    throw UserError(
-        batch.array.place,
-        fmt::format("has the shape {}, but {} has {}", batch.array.shape,
-                    choice.array.place, choice.array.shape));
-  }
-  return batch;
+std::vector<Index> OutputsOf(const DiagnoseArguments& arguments,
+                             const ScoreBatch& batch) {
+  const std::string& path = arguments.output_lengths;
+  if (path.empty()) return std::vector<Index>(Size(batch.count), batch.U);
+  return LengthsOf(ReadKept(arguments, path, "output_lengths"), batch, batch.U);
 }
 
 // `how` says how chunk energies are given.
@@ -273,33 +191,37 @@ DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
   CheckUsed(arguments, request.mechanisms);
   ReadOptions(arguments, request);
   request.chunk_width = arguments.chunk_width.value_or(request.chunk_width);
-  const Batch choice(ReadKept(
+  const ScoreBatch choice(ReadKept(
       arguments, is_p ? arguments.p : arguments.energies, request.source));
   request.shape = {choice.array.shape.begin(), choice.array.shape.end()};
-  const auto entries = LengthsOf(arguments, arguments.lengths, "--lengths",
-                                 "lengths", choice, choice.T);
-  const auto outputs =
-      LengthsOf(arguments, arguments.output_lengths, "--output-lengths",
-                "output_lengths", choice, choice.U);
+  const std::vector<Index> entries = EntriesOf(arguments, choice);
+  const std::vector<Index> outputs = OutputsOf(arguments, choice);
+  const auto cut = [&](auto real, const ScoreBatch& batch, Index n,
+                       ScoreKind kind) {
+    return CutTable<decltype(real)>(batch, n, outputs[Size(n)],
+                                    entries[Size(n)], kind, kPadding);
+  };
+  const auto read_like = [&](const std::string& text, const char* name) {
+    return BatchLike(choice, ReadKept(arguments, text, name));
+  };
   for (Index n = 0; n < choice.count; ++n) {
     request.sequences.emplace_back()[request.source] =
-        CutTable<float>(choice, n, outputs[Size(n)], entries[Size(n)],
-                        is_p ? Numbers::kProbabilities : Numbers::kEnergies);
+        cut(float{}, choice, n,
+            is_p ? ScoreKind::kProbabilities : ScoreKind::kEnergies);
   }
   if (!arguments.chunk_energies.empty()) {
-    const Batch chunk =
-        ReadLike(arguments, arguments.chunk_energies, "chunk_energies", choice);
+    const ScoreBatch chunk =
+        read_like(arguments.chunk_energies, "chunk_energies");
     for (Index n = 0; n < choice.count; ++n) {
-      request.sequences[Size(n)]["chunk_energies"] = CutTable<float>(
-          chunk, n, outputs[Size(n)], entries[Size(n)], Numbers::kEnergies);
+      request.sequences[Size(n)]["chunk_energies"] =
+          cut(float{}, chunk, n, ScoreKind::kEnergies);
     }
   }
   if (!arguments.alpha.empty()) {
-    const Batch alpha = ReadLike(arguments, arguments.alpha, "alpha", choice);
+    const ScoreBatch alpha = read_like(arguments.alpha, "alpha");
     request.alpha_file = alpha.array.place;
     for (Index n = 0; n < choice.count; ++n) {
-      request.alpha.push_back(CutTable<double>(
-          alpha, n, outputs[Size(n)], entries[Size(n)], Numbers::kWeights));
+      request.alpha.push_back(cut(double{}, alpha, n, ScoreKind::kWeights));
     }
   }
   return request;
@@ -349,7 +271,10 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
       ".npy, or an array of an .npz or of a case file, FILE:NAME, e.g. --p "
       "p.npy");
   add("--energies", arguments->energies, "FILE",
-      "their energies instead, p = sigmoid(e), e.g. --energies model.npz:e");
+      "their energies instead, p = sigmoid(e), e.g. --energies model.npz:e. In "
+      "PyTorch: attention.energy.register_forward_hook(lambda module, inputs, "
+      "output: numpy.save(\"energies.npy\", output.detach().cpu())), then run "
+      "the model once (docs/sweeps.md)");
   add("--chunk-energies", arguments->chunk_energies, "FILE",
       "the energies of chunks, of the same shape, for mocha and matcha, e.g. "
       "--chunk-energies model.npz:u");
@@ -367,8 +292,13 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
   add("--lengths", arguments->lengths, "FILE",
       "the entries of each batch that are no padding, [B], e.g. --lengths "
       "lengths.npy");
+  add("--mask", arguments->mask, "FILE",
+      "the same as a mask [B, T], True where an entry is padding, as "
+      "PyTorch's key_padding_mask, e.g. --mask mask.npy")
+      ->excludes(command->get_option("--lengths"));
   add("--output-lengths", arguments->output_lengths, "FILE",
-      "the same of the outputs, e.g. --output-lengths outputs.npy");
+      "the outputs of each batch that are no padding, [B], e.g. "
+      "--output-lengths outputs.npy");
   CLI::Option* const model =
       AddModel(*command,
                "the energies of a trained model, of outputs that follow the "
@@ -376,7 +306,7 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
                arguments->model);
   for (const char* const array :
        {"--p", "--energies", "--chunk-energies", "--alpha", "--chunk-width",
-        "--lengths", "--output-lengths"}) {
+        "--lengths", "--mask", "--output-lengths"}) {
     model->excludes(command->get_option(array));
   }
   add("--mechanism", arguments->mechanisms, "LIST",

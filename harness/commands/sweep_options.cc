@@ -10,6 +10,7 @@
 #include "harness/base/parse_text.h"
 #include "harness/base/printable.h"
 #include "harness/commands/options.h"
+#include "harness/inputs/captured.h"
 #include "harness/inputs/case_file.h"
 #include "harness/sweep/experiment.h"
 #include "harness/sweep/experiment_document.h"
@@ -45,23 +46,6 @@ void ReplaceOptions(const std::vector<std::string>& options,
       alternative.options.erase(key);
     }
     request.options[key] = std::move(values);
-  }
-}
-
-// A case file that is the only workload sets the lengths itself, unless the
-// user asks for some.
-void AddLengthsOfCase(SweepRequest& request) {
-  const auto workload = request.axes.find("workload");
-  if (workload == request.axes.end() || workload->second.size() != 1) return;
-  const WorkloadName name = ParseWorkload(workload->second[0].text());
-  if (name.kind != WorkloadKind::kFile) return;
-  const CaseFile file = ReadCaseFile(name.path);
-  for (const auto& [axis, letter] :
-       {std::pair("memory_length", 'T'), std::pair("output_length", 'U'),
-        std::pair("dim", 'd'), std::pair("num_contexts", 'K')}) {
-    const Index length = file.Length(letter);
-    if (length > 0)
-      request.axes.try_emplace(axis, std::vector<AxisValue>{length});
   }
 }
 
@@ -183,6 +167,30 @@ void AddResultOptions(CLI::App& command, SweepArguments& arguments) {
 
 }  // namespace
 
+void AddLengthsOfFiles(std::map<std::string, std::vector<AxisValue>>& axes) {
+  const auto workloads = axes.find("workload");
+  if (workloads == axes.end()) return;
+  const std::vector<AxisValue> values = workloads->second;
+  const auto add = [&axes](const char* axis, Index length) {
+    if (length > 0) axes.try_emplace(axis, std::vector<AxisValue>{length});
+  };
+  for (const AxisValue& value : values) {
+    const WorkloadName name = ParseWorkload(value.text());
+    if (name.kind == WorkloadKind::kCaptured) {
+      const CapturedEnergies captured = ReadCaptured(name.path);
+      add("memory_length", captured.longest_memory);
+      add("output_length", captured.longest_output);
+      add("batch", std::ssize(captured.sequences));
+    } else if (name.kind == WorkloadKind::kFile && values.size() == 1) {
+      const CaseFile file = ReadCaseFile(name.path);
+      add("memory_length", file.Length('T'));
+      add("output_length", file.Length('U'));
+      add("dim", file.Length('d'));
+      add("num_contexts", file.Length('K'));
+    }
+  }
+}
+
 CLI::Option* AddMechanismOptions(CLI::App& command, const std::string& help,
                                  const char* type,
                                  std::vector<std::string>& options) {
@@ -244,7 +252,10 @@ SweepRequest MakeRequest(const SweepArguments& arguments,
       alternative.axes.erase(axis.name);
     }
   }
-  AddLengthsOfCase(request);
+  AddLengthsOfFiles(request.axes);
+  for (Alternative& alternative : request.alternatives) {
+    AddLengthsOfFiles(alternative.axes);
+  }
   ReplaceOptions(arguments.options, request);
   request.repetitions = arguments.repetitions.value_or(request.repetitions);
   request.trials = arguments.trials.value_or(request.trials);

@@ -57,6 +57,11 @@ CLI::Option* AddMechanismOptions(CLI::App& command, const std::string& help,
 std::map<std::string, std::vector<OptionValue>> ParseMechanismOptions(
     const std::vector<std::string>& options);
 
+// A case file that is the only workload sets the lengths itself, unless there
+// are some. Captured energies set them for whatever stands beside them, as they
+// are of no other lengths.
+void AddLengthsOfFiles(std::map<std::string, std::vector<AxisValue>>& axes);
+
 void AddSweepOptions(CLI::App& command, SweepArguments& arguments);
 
 // The sweep that the user asks for: an experiment file, and the options that

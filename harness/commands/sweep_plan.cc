@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/document.h"
+#include "harness/base/error.h"
 #include "harness/base/exit_code.h"
 #include "harness/base/printable.h"
 #include "harness/campaign/estimate.h"
 #include "harness/campaign/progress.h"
+#include "harness/inputs/captured.h"
 #include "harness/inputs/case_file.h"
 #include "harness/machine/clock.h"
 #include "harness/machine/environment.h"
@@ -63,14 +67,33 @@ std::size_t NumberOfCells(const Sweep& sweep) {
   return cells;
 }
 
-void CheckWorkloads(const Sweep& sweep) {
-  std::set<std::string> names;
-  for (const Point& point : sweep.points) {
-    names.insert(point.axes.at("workload").text());
+// Captured energies are of their own lengths and no others.
+void CheckLengths(const Point& point, const CapturedEnergies& captured) {
+  for (const auto& [axis, length] :
+       {std::pair("memory_length", captured.longest_memory),
+        {"output_length", captured.longest_output},
+        {"batch", std::ssize(captured.sequences)}}) {
+    const std::int64_t asked = point.axes.at(axis).whole();
+    if (asked == length) continue;
+    throw UserError(point.axes.at("workload").text(),
+                    fmt::format("has {} {}, but {} is asked for; leave that "
+                                "out, the file sets it",
+                                axis, length, asked));
   }
-  for (const std::string& name : names) {
+}
+
+void CheckWorkloads(const Sweep& sweep) {
+  std::map<std::string, CapturedEnergies> captured;
+  for (const Point& point : sweep.points) {
+    const std::string& name = point.axes.at("workload").text();
+    const auto [found, is_new] = captured.try_emplace(name);
     const WorkloadName workload = ParseWorkload(name);
-    if (workload.kind == WorkloadKind::kFile) ReadCaseFile(workload.path);
+    if (workload.kind == WorkloadKind::kCaptured) {
+      if (is_new) found->second = ReadCaptured(workload.path);
+      CheckLengths(point, found->second);
+    } else if (workload.kind == WorkloadKind::kFile && is_new) {
+      ReadCaseFile(workload.path);
+    }
   }
 }
 

@@ -440,6 +440,12 @@ NumberArray ReadArray(const std::string& text, const std::string& name) {
   return array;
 }
 
+std::vector<std::string> NamesOfArrays(const std::string& path) {
+  const std::string bytes = ReadInput(path, kMostArrayMebibytes);
+  if (!bytes.starts_with(kZipMagic)) return {};
+  return Archive(bytes, path).Names();
+}
+
 std::string FileOfArray(const std::string& text) {
   return PathAndName(text).first;
 }

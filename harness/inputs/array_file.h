@@ -30,6 +30,9 @@ struct NumberArray {
 // bytes than the shape says, no element.
 NumberArray ReadArray(const std::string& text, const std::string& name);
 
+// The names of the arrays of an .npz; none of an .npy. Throws as ReadArray.
+std::vector<std::string> NamesOfArrays(const std::string& path);
+
 // The file of FILE or FILE:NAME.
 std::string FileOfArray(const std::string& text);
 

@@ -265,6 +265,7 @@ CaseFile ReadCaseFile(const std::string& path) {
 }
 
 std::vector<std::string> FilesOf(const WorkloadName& workload) {
+  if (workload.kind == WorkloadKind::kCaptured) return {workload.path};
   if (workload.kind != WorkloadKind::kFile) return {};
   std::vector<std::string> files = ReadCaseFile(workload.path).inputs.files;
   files.push_back(workload.path);

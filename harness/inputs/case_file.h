@@ -73,8 +73,8 @@ struct CaseFile {
 // no mechanism can start from with the others (encoder without decoder scores).
 CaseFile ReadCaseFile(const std::string& path);
 
-// The files that a workload is drawn from: a case, and the arrays that it
-// names.
+// The files that a workload is drawn from: captured energies, or a case and the
+// arrays that it names.
 std::vector<std::string> FilesOf(const WorkloadName& workload);
 
 // Throws UserError if the file lacks scores that its mechanism starts from

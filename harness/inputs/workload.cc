@@ -11,6 +11,7 @@
 #include "harness/base/arrays.h"
 #include "harness/base/error.h"
 #include "harness/base/purposes.h"
+#include "harness/inputs/captured.h"
 #include "harness/inputs/case_file.h"
 #include "harness/inputs/declared_inputs.h"
 #include "harness/inputs/drawn_parameters.h"
@@ -127,6 +128,22 @@ CaseFile ReadCaseOfPoint(const std::string& path, const WorkloadSpec& spec) {
   return file;
 }
 
+// Reads the energies of a workload captured:FILE, which must fit the point.
+CapturedEnergies ReadCapturedOfPoint(const std::string& path,
+                                     const WorkloadSpec& spec) {
+  CapturedEnergies captured = ReadCaptured(path);
+  const Index count = std::ssize(captured.sequences);
+  if (captured.longest_memory != spec.memory_length ||
+      captured.longest_output != spec.output_length || count != spec.batch) {
+    throw WorkloadUnsupported(fmt::format(
+        "{} has {} sequences of up to T = {} and U = {}, the point has {}, {} "
+        "and {}",
+        path, count, captured.longest_memory, captured.longest_output,
+        spec.batch, spec.memory_length, spec.output_length));
+  }
+  return captured;
+}
+
 // One sequence of one draw.
 template <class Real>
 struct SequenceArrays {
@@ -138,8 +155,10 @@ struct SequenceArrays {
 
   Array<Real> memory;
   Array<Real> states;
+  Index entries = 0, outputs = 0;
   std::map<std::string, Array<Real>> declared;  // scores and further inputs
   NamedViews<const Real> scores;                // views of the scores
+  NamedViews<const Real> captured;
   NamedViews<const Real> further;
 };
 
@@ -153,12 +172,14 @@ class DrawnWorkload final : public Workload<Real> {
         contexts_(spec.gaps) {
     if (name_.kind == WorkloadKind::kFile) {
       file_ = ReadCaseOfPoint(name_.path, spec_);
+    } else if (name_.kind == WorkloadKind::kCaptured) {
+      captured_ = ReadCapturedOfPoint(name_.path, spec_);
     }
     gives_scores_ = name_.kind == WorkloadKind::kWaitK ||
                     (file_.has_value() && !file_->Scores().empty());
     const Index draw_elements = Times(spec_.batch, SequenceElements());
     const Index draw_bytes = Times(draw_elements, sizeof(double));
-    num_draws_ = file_.has_value()
+    num_draws_ = file_.has_value() || captured_.has_value()
                      ? 1
                      : std::clamp<Index>(kMostDrawBytes / draw_bytes, 1,
                                          spec_.most_draws);
@@ -206,18 +227,16 @@ class DrawnWorkload final : public Workload<Real> {
     const Index U = spec_.output_length;
     Index elements = Times(T, spec_.dim);
     for (const InputSpec& input : FurtherInputs()) {
-      elements = Plus(
-          elements, Times(LengthOf(input.shape[0]), LengthOf(input.shape[1])));
+      const auto length = [&](char letter) {
+        return letter == 'T' ? T : letter == 'U' ? U : spec_.dim;
+      };
+      elements =
+          Plus(elements, Times(length(input.shape[0]), length(input.shape[1])));
     }
     // A draw also has p and chunk energies, or else states.
-    return Plus(elements,
-                gives_scores_ ? Times(2, Times(U, T)) : Times(U, spec_.dim));
-  }
-
-  Index LengthOf(char letter) const {
-    return letter == 'T'   ? spec_.memory_length
-           : letter == 'U' ? spec_.output_length
-                           : spec_.dim;
+    if (!gives_scores_) elements = Plus(elements, Times(U, spec_.dim));
+    const bool has_tables = gives_scores_ || captured_.has_value();
+    return has_tables ? Plus(elements, Times(2, Times(U, T))) : elements;
   }
 
   // The inputs that are drawn; inputs of outputs only if there are states.
@@ -235,6 +254,9 @@ class DrawnWorkload final : public Workload<Real> {
     for (Index b = 0; b < spec_.batch; ++b) {
       SequenceArrays<Real>& of_sequence = arrays[Size(b)];
       const std::uint32_t stream = Stream(draw, b);
+      of_sequence.entries = spec_.memory_length;
+      of_sequence.outputs = spec_.output_length;
+      if (captured_) Capture(captured_->sequences[Size(b)], of_sequence);
       MakeMemory(stream, of_sequence);
       MakeFurther(stream, of_sequence);
       if (gives_scores_) {
@@ -246,19 +268,37 @@ class DrawnWorkload final : public Workload<Real> {
     return arrays;
   }
 
+  void Capture(const CapturedSequence& sequence,
+               SequenceArrays<Real>& arrays) const {
+    arrays.entries = sequence.energies.cols;
+    arrays.outputs = sequence.energies.rows;
+    const auto keep = [&](const InputSpec& input, const Table<float>& table) {
+      Array<Real>& array = arrays.Declared(input.name);
+      array.assign(table.values.begin(), table.values.end());
+      arrays.captured.Set(input.name, {array.data(), table.rows, table.cols});
+    };
+    keep(kEnergiesInput, sequence.energies);
+    keep(kChunkEnergiesInput, sequence.chunk_energies);
+  }
+
   void MakeMemory(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
     if (file_.has_value() && file_->Find("memory") != nullptr) {
       Copy(file_->View("memory"), arrays.memory);
     } else {
-      Fill(spec_.seed, kMemoryPurpose, stream, spec_.memory_length * spec_.dim,
+      Fill(spec_.seed, kMemoryPurpose, stream, arrays.entries * spec_.dim,
            arrays.memory);
     }
   }
 
   void MakeFurther(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
     for (const InputSpec& input : FurtherInputs()) {
-      const Index rows = LengthOf(input.shape[0]);
-      const Index cols = LengthOf(input.shape[1]);
+      const auto length = [&](char letter) {
+        return letter == 'T'   ? arrays.entries
+               : letter == 'U' ? arrays.outputs
+                               : spec_.dim;
+      };
+      const Index rows = length(input.shape[0]);
+      const Index cols = length(input.shape[1]);
       Array<Real>& array = arrays.Declared(input.name);
       if (file_.has_value() && file_->Find(input.name) != nullptr) {
         Copy(file_->View(input.name), array);
@@ -270,7 +310,7 @@ class DrawnWorkload final : public Workload<Real> {
   }
 
   void MakeStates(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
-    const Index count = spec_.output_length * spec_.dim;
+    const Index count = arrays.outputs * spec_.dim;
     if (file_.has_value()) {
       Copy(file_->View("states"), arrays.states);
     } else if (name_.kind == WorkloadKind::kPlanted) {
@@ -305,21 +345,22 @@ class DrawnWorkload final : public Workload<Real> {
   }
 
   MatrixView<const Real> MemoryView(const SequenceArrays<Real>& arrays) const {
-    return {arrays.memory.data(), spec_.memory_length, spec_.dim};
+    return {arrays.memory.data(), arrays.entries, spec_.dim};
   }
 
   Sequence<Real> View(const SequenceArrays<Real>& arrays, Index b) {
-    const Index U = spec_.output_length;
+    const Index U = arrays.outputs;
     const Index d = spec_.dim;
     Sequence<Real> sequence;
     sequence.inputs.parameters = &parameters_;
     sequence.inputs.seed = spec_.seed;
-    sequence.inputs.expected_length = spec_.memory_length;
+    sequence.inputs.expected_length = arrays.entries;
     sequence.inputs.scores = arrays.scores;
+    sequence.inputs.captured = arrays.captured;
     sequence.inputs.further = arrays.further;
     sequence.memory = MemoryView(arrays);
     if (!gives_scores_) sequence.states = {arrays.states.data(), U, d};
-    sequence.contexts = {contexts_.data() + b * U * d, U, d};
+    sequence.contexts = {contexts_.data() + b * spec_.output_length * d, U, d};
     return sequence;
   }
 
@@ -335,6 +376,7 @@ class DrawnWorkload final : public Workload<Real> {
   const WorkloadName name_;
   const DrawnParameters<Real> parameters_;
   std::optional<CaseFile> file_;
+  std::optional<CapturedEnergies> captured_;
   bool gives_scores_ = false;
   Index num_draws_ = 1;
   std::vector<std::vector<SequenceArrays<Real>>> draws_;  // empty until asked

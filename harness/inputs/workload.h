@@ -48,7 +48,7 @@ class Workload {
   virtual ~Workload() = default;
   // The number of draws: most_draws, or fewer if the arrays of all draws would
   // exceed 256 MiB in f64 (both precisions have the same draws), but at
-  // least 1. A file is one draw.
+  // least 1. A file is one draw, of all its sequences.
   virtual int num_draws() const = 0;
   // The B sequences of a draw for an energy function; `contexts` of each is a
   // buffer of the workload that every cell overwrites. Draws are made when
@@ -69,7 +69,10 @@ class Workload {
   }
 };
 
-// Throws WorkloadUnsupported, UserError (an unreadable file:CASE), or
+// The B sequences have T entries and U outputs, those of captured:FILE at most
+// so many.
+//
+// Throws WorkloadUnsupported, UserError (an unreadable file), or
 // std::bad_alloc if the arrays exceed the memory that the machine has left.
 //
 // If scores are given (wait_k, or a file with scores) there are no states, and

@@ -222,6 +222,27 @@ struct MeasuringRun {
   }
 };
 
+// A workload whose inputs are in files, and what these held.
+struct WorkloadFile {
+  std::string workload = {};
+  std::string hash = {};
+  // Of captured energies.
+  std::optional<std::int64_t> sequences = {}, entries = {}, outputs = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("workload", self.workload, kNotEmpty);
+    visit("hash", self.hash,
+          Rule{.description = "of the bytes of its files: FNV-1a, 64 bits",
+               .pattern = "^[0-9a-f]{16}$"});
+    visit("sequences", self.sequences, kAtLeastOne);
+    visit("entries", self.entries,
+          Rule{.description = "of all sequences together, without padding",
+               .minimum = 1});
+    visit("outputs", self.outputs,
+          Rule{.description = "the same of outputs", .minimum = 1});
+  }
+};
+
 struct SweepContext : Context {
   std::vector<std::string> points;  // of the whole sweep, in its order
   // How many cells each of `points` has; empty in results from before this
@@ -234,6 +255,7 @@ struct SweepContext : Context {
   std::vector<MachineLimits> limits;
   std::vector<Calibration> calibration;
   std::vector<MeasuringRun> runs;  // empty in results from before this field
+  std::vector<WorkloadFile> workload_files;  // the same
 
   static void Fields(auto& self, auto& visit) {
     Context::Fields(self, visit);
@@ -246,6 +268,7 @@ struct SweepContext : Context {
     visit("limits", self.limits);
     visit("calibration", self.calibration);
     visit("runs", self.runs, Rule{.may_be_absent = true});
+    visit("workload_files", self.workload_files, Rule{.may_be_absent = true});
   }
 };
 

@@ -79,7 +79,10 @@ double SumOfAbsoluteV(const Sequence<Real>& sequence, const Config& config) {
 // The bound on how far rounding moves an energy, or a score of Britz: the delta
 // of decode_gate.h. Computed ones are inner products: sqrt(d)/2 + 8 units of
 // the product of norms, a probabilistic bound (Higham and Mary 2019) for the
-// partial sums of the kernels. Given ones are only shifted by their maximum.
+// partial sums of the kernels. Given ones are only shifted by their maximum,
+// and so are captured ones. An energy that is further below it than
+// kLastExponent has the weight 0 in either precision, as masks of -1e9 have.
+inline constexpr double kLastExponent = 746;
 template <class Real>
 double EnergyRounding(const Sequence<Real>& sequence, const Config& config) {
   const SequenceInputs<Real>& inputs = sequence.inputs;
@@ -97,11 +100,16 @@ double EnergyRounding(const Sequence<Real>& sequence, const Config& config) {
     norm = std::max(norm, LargestNorm(view));
   }
   const double scale = std::max(1.0, states) * std::max(1.0, entries);
+  double captured = 0;
+  for (const auto& [name, table] : inputs.captured) {
+    captured =
+        std::min(kLastExponent, std::max(captured, LargestAbsolute(table)));
+  }
   const double bias =
       std::abs(static_cast<double>(sequence.inputs.energy_bias));
   return kRoundoff<Real> *
          ((std::sqrt(static_cast<double>(config.dim)) / 2 + 8) * scale +
-          6 * SumOfAbsoluteV(sequence, config) + 4 * bias);
+          6 * SumOfAbsoluteV(sequence, config) + 4 * bias + 8 * captured);
 }
 
 }  // namespace attnbench

@@ -48,8 +48,12 @@ class CellRunOf final : public CellLife {
     config_ = MakeConfig(cell_);
     threads_ = static_cast<int>(cell_.Int("threads"));
     PointInputs<Real>& inputs = inputs_();
-    CheckNumContexts(
-        inputs.workload().Draw(0, config_.energy)[0].inputs.scores);
+    const Sequence<Real> first = inputs.workload().Draw(0, config_.energy)[0];
+    CheckNumContexts(first.inputs.scores);
+    if (cell_.is_peers && !first.inputs.captured.empty()) {
+      throw WorkloadUnsupported(
+          "a peer computes its energies, it takes no captured ones");
+    }
     SetAllocationLimit(AvailableMemoryBytes() / threads_ + KeptBytes());
     MakePeerCell();
     if (config_.mode == Mode::kDecode) {

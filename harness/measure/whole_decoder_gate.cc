@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/model/reference.h"
+#include "mechanisms/energy/energy.h"
 
 namespace attnbench {
 namespace {
@@ -15,15 +16,21 @@ namespace {
 constexpr std::size_t kAloneSymbols = 17;     // more than a block of keys
 constexpr std::size_t kReferenceSymbols = 3;  // which scalar loops translate
 
-// The longest of the sources, cut; nothing is favoured.
+// The longest of the sources, cut; nothing is favoured. Captured energies are
+// of so many outputs and no more.
 TranslationTask Beginning(std::span<const TranslationTask> tasks,
                           std::size_t most) {
   TranslationTask task;
   for (const TranslationTask& one : tasks) {
-    if (one.source.size() > task.source.size()) task.source = one.source;
+    if (one.source.size() <= task.source.size()) continue;
+    task.source = one.source;
+    task.captured = one.captured;
   }
   task.source = task.source.first(std::min(most, task.source.size()));
   task.num_steps = static_cast<Index>(task.source.size()) + 1;
+  if (task.captured == nullptr) return task;
+  const Index outputs = task.captured->floats.Find(kEnergiesInput.name).rows;
+  task.num_steps = std::min(task.num_steps, outputs);
   return task;
 }
 

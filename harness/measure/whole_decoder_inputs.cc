@@ -1,12 +1,16 @@
 #include "harness/measure/whole_decoder_inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "harness/base/purposes.h"
+#include "harness/inputs/captured.h"
 #include "harness/machine/environment.h"
 #include "harness/sweep/workload_name.h"
 #include "mechanisms/common/philox.h"
+#include "mechanisms/energy/energy.h"
 
 namespace attnbench {
 namespace {
@@ -90,6 +94,11 @@ DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed,
     : timed_(sizes, seed, Scan::kCounting, CountingOf(axes), gaps),
       random_scans_(sizes, seed, Scan::kRandom, {}, gaps),
       beam_(axes.at("beam").whole()) {
+  const WorkloadName workload = ParseWorkload(axes.at("workload").text());
+  if (workload.kind == WorkloadKind::kCaptured) {
+    AddCaptured(workload.path, seed);
+    return;
+  }
   const Index T = axes.at("memory_length").whole();
   const Index U = axes.at("output_length").whole();
   std::vector<Index> lengths = SourceLengths(seed, T, axes.at("batch").whole());
@@ -97,11 +106,32 @@ DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed,
   const Index symbols =
       std::accumulate(lengths.begin(), lengths.end(), Index{0});
   CheckFits(Times(symbols + symbols * U / T, sizeof(Symbol)));
-  for (const Index length : lengths) {
-    const auto& source = sources_.emplace_back(
-        DrawSource(seed, std::ssize(tasks_), length, sizes.vocabulary));
-    const auto& copy = copies_.emplace_back(CopyOf(source, length * U / T));
-    tasks_.push_back(CopyTask(source, copy, sizes.vocabulary));
+  for (const Index length : lengths) AddTask(seed, length, length * U / T);
+}
+
+void DecoderInputs::AddTask(std::uint64_t seed, Index length, Index outputs) {
+  const Index vocabulary = timed_.sizes().vocabulary;
+  const auto& source = sources_.emplace_back(
+      DrawSource(seed, std::ssize(tasks_), length, vocabulary));
+  const auto& copy = copies_.emplace_back(CopyOf(source, outputs));
+  tasks_.push_back(CopyTask(source, copy, vocabulary));
+}
+
+void DecoderInputs::AddCaptured(const std::string& path, std::uint64_t seed) {
+  const CapturedEnergies energies = ReadCaptured(path);
+  for (const CapturedSequence& sequence : energies.sequences) {
+    CapturedScores& scores = captured_.emplace_back();
+    const auto keep = [&](const InputSpec& input, const Table<float>& table) {
+      const Table<float>& own = floats_.emplace_back(table);
+      Table<double>& wide = doubles_.emplace_back(table.rows, table.cols);
+      std::ranges::copy(table.values, wide.values.begin());
+      scores.floats.Set(input.name, own.view());
+      scores.doubles.Set(input.name, std::as_const(wide).view());
+    };
+    keep(kEnergiesInput, sequence.energies);
+    keep(kChunkEnergiesInput, sequence.chunk_energies);
+    AddTask(seed, sequence.energies.cols, sequence.energies.rows - 1);
+    tasks_.back().captured = &scores;
   }
 }
 

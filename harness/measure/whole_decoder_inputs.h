@@ -1,5 +1,8 @@
 // What the whole decoders of a point share: sources and weights.
 //
+// Workload captured:FILE: a source for each captured sequence, with its entries
+// and outputs, of which the last is the end symbol, and no empty one.
+//
 // A point has a longest source T, which has U outputs, d units, B sources, a
 // vocabulary, a beam and a workload copy:S. The B sources have lengths drawn
 // from 0..T (SourceLengths), and outputs in proportion, and the end symbol; one
@@ -9,9 +12,12 @@
 #define ATTNBENCH_HARNESS_MEASURE_WHOLE_DECODER_INPUTS_H_
 
 #include <cstdint>
+#include <deque>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "harness/base/arrays.h"
 #include "harness/measure/whole_decoder_model.h"
 #include "harness/sweep/values.h"
 
@@ -55,11 +61,18 @@ class DecoderInputs {
   DecoderInputs(const AxisMap& axes, std::uint64_t seed,
                 const ModelSizes& sizes, ArrayGaps* gaps);
 
+  void AddTask(std::uint64_t seed, Index length, Index outputs);
+  void AddCaptured(const std::string& path, std::uint64_t seed);
+
   const DecoderModel timed_;
   const DecoderModel random_scans_;
   const Index beam_;
   std::vector<std::vector<Symbol>> sources_, copies_;
   std::vector<TranslationTask> tasks_;
+  // Energies and chunk energies of each task, and the views that it points to.
+  std::deque<Table<float>> floats_;
+  std::deque<Table<double>> doubles_;
+  std::deque<CapturedScores> captured_;
 };
 
 }  // namespace attnbench

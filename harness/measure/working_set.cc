@@ -33,7 +33,8 @@ Index EnergyBytes(const Config& config, const Description& mechanism,
                   const Sequence<Real>& sequence) {
   const SequenceInputs<Real>& inputs = sequence.inputs;
   if (!inputs.scores.empty()) return ScoreBytes(mechanism, inputs.scores);
-  Index bytes = BytesOf(sequence.states);
+  Index bytes =
+      BytesOf(sequence.states) + ScoreBytes(mechanism, inputs.captured);
   for (const InputSpec& input : FurtherInputs(mechanism, config)) {
     bytes += BytesOf(inputs.further.Find(input.name));
   }

@@ -9,7 +9,7 @@ namespace attnbench {
 template <class Real>
 AttentionRecord<Real>::AttentionRecord(Translator<Real>& translator,
                                        const TranslationTask& task, Index beam)
-    : alone_(beam == 1) {
+    : alone_(beam == 1), captured_(task.captured) {
   translator.Observe([this](std::span<const Index> parents,
                             const MatrixView<const Real>& states) {
     parents_.emplace_back(parents.begin(), parents.end());
@@ -33,7 +33,7 @@ template <class Real>
 template <class OnStep>
 void AttentionRecord<Real>::ReplaySteps(BeamAttention<Real>& attention,
                                         const OnStep& on_step) {
-  attention.Start({memory_.data(), memory_length_, dim_}, alone_);
+  attention.Start({memory_.data(), memory_length_, dim_}, alone_, captured_);
   const Real* states = states_.data();
   for (const std::vector<Index>& parents : parents_) {
     const auto rows = static_cast<Index>(parents.size());

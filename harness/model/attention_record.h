@@ -29,7 +29,8 @@ struct AttentionReads {
 template <class Real>
 class AttentionRecord {
  public:
-  // Translates, greedily where `beam` is 1.
+  // Translates, greedily where `beam` is 1. What was captured for the task
+  // outlives this.
   AttentionRecord(Translator<Real>& translator, const TranslationTask& task,
                   Index beam);
 
@@ -46,6 +47,7 @@ class AttentionRecord {
   void ReplaySteps(BeamAttention<Real>& attention, const OnStep& on_step);
 
   const bool alone_;
+  const CapturedScores* const captured_;
   Index dim_ = 0;
   Index memory_length_ = 0;
   Buffer<Real> memory_;                      // [T, d]

@@ -43,10 +43,11 @@ BeamAttention<Real>::BeamAttention(const Mechanism<Real>& mechanism,
 
 template <class Real>
 void BeamAttention<Real>::Start(const MatrixView<const Real>& memory,
-                                bool alone) {
+                                bool alone, const CapturedScores* captured) {
   alone_ = alone || !mechanism_.Describe().beam;
   SequenceInputs<Real> inputs = inputs_;
   inputs.expected_length = memory.rows;
+  if (captured != nullptr) inputs.captured = captured->In<Real>();
   decoder_ = mechanism_.MakeDecoder(config_, inputs);
   decoder_->Append(memory);
   decoder_->Close();

@@ -6,11 +6,28 @@
 #define ATTNBENCH_HARNESS_MODEL_BEAM_ATTENTION_H_
 
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "mechanisms/mechanism.h"
 
 namespace attnbench {
+
+// Energies of a user's model for one sequence (SequenceInputs::captured), for
+// the decoder and for its reference in f64.
+struct CapturedScores {
+  NamedViews<const float> floats;
+  NamedViews<const double> doubles;
+
+  template <class Real>
+  const NamedViews<const Real>& In() const {
+    if constexpr (std::is_same_v<Real, float>) {
+      return floats;
+    } else {
+      return doubles;
+    }
+  }
+};
 
 template <class Real>
 class BeamAttention {
@@ -21,10 +38,12 @@ class BeamAttention {
   BeamAttention(const Mechanism<Real>& mechanism, const Config& config,
                 const SequenceInputs<Real>& inputs);
 
-  // Begins a new sequence with one hypothesis; the memory outlives its steps.
-  // With `alone`, or for a mechanism without StepBeam, it stays the only one,
-  // and Decoder::Step decodes it.
-  void Start(const MatrixView<const Real>& memory, bool alone);
+  // Begins a new sequence with one hypothesis; the memory, and what was
+  // captured for it if not null, outlive its steps. With `alone`, or for a
+  // mechanism without StepBeam, it stays the only one, and Decoder::Step
+  // decodes it.
+  void Start(const MatrixView<const Real>& memory, bool alone,
+             const CapturedScores* captured = nullptr);
 
   // Row r goes on from row parents[r] of the last step, with its state in
   // `states` [rows, d]; writes `contexts` [rows, d].

@@ -102,7 +102,9 @@ Translation ReferenceForce(
   if (mechanism != nullptr) {
     Config of_reference = config;
     of_reference.variant = "reference";
-    attention = mechanism->MakeDecoder(of_reference, inputs);
+    SequenceInputs<double> of_task = inputs;
+    if (task.captured != nullptr) of_task.captured = task.captured->doubles;
+    attention = mechanism->MakeDecoder(of_reference, of_task);
     Follow(*attention, positions);
     attention->Append(
         {memory.data(), static_cast<Index>(encoded.memory.size()), d});

@@ -80,7 +80,7 @@ void Translator<Real>::Run(const TranslationTask& task, bool alone,
                            const Choose& choose) {
   encoded_ = given_ != nullptr ? *given_ : encoder_.Encode(task.source);
   model_.Start(encoded_);
-  if (attention_) attention_->Start(encoded_.memory, alone);
+  if (attention_) attention_->Start(encoded_.memory, alone, task.captured);
   symbols_.assign(1, kStartSymbol);
   parents_.assign(1, 0);
   for (Index i = 0; i < task.num_steps; ++i) {

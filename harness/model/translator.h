@@ -36,6 +36,9 @@ struct TranslationTask {
   // step as those of a trained model do.
   std::span<const Symbol> favoured = {};
   double favour = 0;
+  // A row for each step, which outlives the task; null: energies are those that
+  // are computed. Hypotheses that stand at one step read the same row.
+  const CapturedScores* captured = nullptr;
 };
 
 struct Translation {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "harness/base/purposes.h"
@@ -401,6 +402,35 @@ DiagnosedMechanism DiagnoseMechanism(const DiagnosisRequest& request,
   return made;
 }
 
+// ---- batches and heads ------------------------------------------------------
+
+// Says the batch and the head of every place in an array [B, H, U, T].
+void NameHeads(Diagnosis& made) {
+  constexpr std::size_t kAxes = 4;
+  if (made.shape.size() != kAxes) return;
+  const std::int64_t heads = made.shape[1];
+  const auto name = [heads](std::optional<DiagnosedPlace>& place) {
+    if (!place) return;
+    place->batch = (place->sequence - 1) / heads + 1;
+    place->head = (place->sequence - 1) % heads + 1;
+  };
+  const auto name_both = [&name](DiagnosedVariant& variant) {
+    name(variant.worst);
+    name(variant.first_wrong);
+  };
+  name(made.mass.at);
+  name(made.bound.at);
+  for (DiagnosedMechanism& mechanism : made.mechanisms) {
+    std::ranges::for_each(mechanism.variants, name_both);
+  }
+  if (!made.alpha) return;
+  std::optional<DiagnosedPlace> off_at = made.alpha->off_at;
+  name(off_at);
+  made.alpha->off_at = *off_at;
+  name(made.alpha->first_wrong);
+  name_both(made.alpha->errors);
+}
+
 }  // namespace
 
 Diagnosis Diagnose(const DiagnosisRequest& request) {
@@ -425,6 +455,7 @@ Diagnosis Diagnose(const DiagnosisRequest& request) {
                              : std::to_string(request.chunk_width);
     }
   }
+  NameHeads(made);
   return made;
 }
 

@@ -26,9 +26,15 @@ namespace attnbench {
 struct DiagnosedPlace {
   std::int64_t sequence = 1, output = 1;
   std::optional<std::int64_t> entry = {};
+  std::optional<std::int64_t> batch = {}, head = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("sequence", self.sequence, kAtLeastOne);
+    visit("batch", self.batch,
+          Rule{.description = "of the sequence, where the array has heads",
+               .minimum = 1,
+               .absent_if_unset = true});
+    visit("head", self.head, Rule{.minimum = 1, .absent_if_unset = true});
     visit("output", self.output, kAtLeastOne);
     visit("entry", self.entry, kAtLeastOne);
   }

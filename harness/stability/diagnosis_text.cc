@@ -22,8 +22,12 @@ std::string NameOf(const DiagnosedMechanism& mechanism,
   return FormName(mechanism.mechanism, one.variant, one.preset);
 }
 
-// "output 3", with the sequence where there are several.
+// "output 3", with the sequence, or batch and head, where there are several.
 std::string PlaceText(const DiagnosedPlace& place, const Diagnosis& diagnosis) {
+  if (place.batch && place.head) {
+    return fmt::format("output {} of batch {}, head {}", place.output,
+                       *place.batch, *place.head);
+  }
   return diagnosis.sequences == 1 ? fmt::format("output {}", place.output)
                                   : fmt::format("output {} of sequence {}",
                                                 place.output, place.sequence);

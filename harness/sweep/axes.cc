@@ -132,7 +132,7 @@ Axis WorkloadAxis() {
       "workload", NamesOf<WorkloadKind>(), "uniform",
       "how inputs are drawn, e.g. --workload uniform,planted,bias:-2; copy:S "
       "are sources of whole decoders, whose scans pass the share S of the "
-      "memory");
+      "memory, captured:FILE are scans of your own model");
   axis.type = AxisType::kWorkload;
   return OfPoint(axis);
 }

@@ -321,8 +321,8 @@ void CheckNumberOfCells(const std::vector<Plan>& plans) {
   }
 }
 
-bool IsCopy(const Cell& cell) {
-  return ParseWorkload(cell.Text("workload")).kind == WorkloadKind::kCopy;
+WorkloadKind KindOfWorkload(const Cell& cell) {
+  return ParseWorkload(cell.Text("workload")).kind;
 }
 
 // Sources and weights beyond this would fill the memory before the allocator,
@@ -355,16 +355,21 @@ std::optional<std::string> DecoderSkipReason(const Description& description,
     return fmt::format("{} has no StepBeam, which a beam of {} needs",
                        cell.mechanism, cell.Int("beam"));
   }
-  if (IsCopy(cell)) return std::nullopt;
-  return fmt::format("a whole decoder has workload copy:S, not {}",
-                     cell.Text("workload"));
+  const WorkloadKind kind = KindOfWorkload(cell);
+  if (kind == WorkloadKind::kCopy || kind == WorkloadKind::kCaptured) {
+    return std::nullopt;
+  }
+  return fmt::format(
+      "a whole decoder has workload copy:S or captured:FILE, not {}",
+      cell.Text("workload"));
 }
 
 // What scope, mode and workload rule out beside what a mechanism has.
 std::optional<std::string> ModeSkipReason(const Description& description,
                                           const Cell& cell) {
   if (IsWholeDecoder(cell.axes)) return DecoderSkipReason(description, cell);
-  if (cell.mechanism == kNoAttention || IsCopy(cell)) {
+  if (cell.mechanism == kNoAttention ||
+      KindOfWorkload(cell) == WorkloadKind::kCopy) {
     return "mechanism none and workload copy:S are of whole decoders: scope "
            "decoder only";
   }
@@ -372,6 +377,10 @@ std::optional<std::string> ModeSkipReason(const Description& description,
   if (cell.mode() == Mode::kDecode) {
     if (is_full) return std::nullopt;
     return "mode decode is timed in scope full or decoder";
+  }
+  if (KindOfWorkload(cell) == WorkloadKind::kCaptured) {
+    return "captured energies decide scans: workload captured:FILE has mode "
+           "decode only";
   }
   if (cell.schedule() != Schedule::kTeacherForced) {
     return fmt::format(

@@ -18,12 +18,14 @@ enum class WorkloadKind {
   kWaitK,
   kCopy,
   kFile,
+  kCaptured,
 };
 
 inline constexpr double kLeastShare = 0.01;  // S of copy:S
 
 // "bias:R" takes a finite number, "wait_k:K" a whole number from 1 on, "copy:S"
-// a share from kLeastShare to 1, "file:CASE" a file that can be read.
+// a share from kLeastShare to 1, "file:CASE" and "captured:FILE" a file that
+// can be read.
 template <>
 struct ValueNames<WorkloadKind> {
   static constexpr NamedValue<WorkloadKind> kAll[] = {
@@ -33,7 +35,8 @@ struct ValueNames<WorkloadKind> {
       {"bias:R", WorkloadKind::kBias},
       {"wait_k:K", WorkloadKind::kWaitK},
       {"copy:S", WorkloadKind::kCopy},
-      {"file:CASE", WorkloadKind::kFile}};
+      {"file:CASE", WorkloadKind::kFile},
+      {"captured:FILE", WorkloadKind::kCaptured}};
 };
 
 struct WorkloadName {
@@ -41,7 +44,7 @@ struct WorkloadName {
   float bias = 0;    // R of bias:R, the same in both precisions
   Index lag = 1;     // K of wait_k:K
   double share = 1;  // S of copy:S
-  std::string path;  // CASE of file:CASE
+  std::string path;  // CASE of file:CASE, FILE of captured:FILE
 };
 
 // Throws UserError naming `where` for anything that is not a workload.

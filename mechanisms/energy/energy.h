@@ -66,6 +66,15 @@ template <class Real>
 GivenScore<Real> FindGivenScore(const SequenceInputs<Real>& inputs,
                                 EnergyRole role);
 
+// The captured energies of a role; without data where they stay computed.
+template <class Real>
+MatrixView<const Real> FindCaptured(const SequenceInputs<Real>& inputs,
+                                    EnergyRole role) {
+  return inputs.captured.Find(role == EnergyRole::kAttention
+                                  ? kEnergiesInput.name
+                                  : kChunkEnergiesInput.name);
+}
+
 // How many energies an entry has: about one in all, as in a scan, or several.
 enum class EnergyUse { kFew, kMany };
 

@@ -30,6 +30,8 @@ ReferenceEnergy<Real>::ReferenceEnergy(const Config& config,
   if (g_ == 0) g_ = 1 / std::sqrt(static_cast<Wider<Real>>(config.dim));
   if (!inputs.scores.empty()) {
     given_ = FindGivenScore(inputs, role);
+  } else if (const auto captured = FindCaptured(inputs, role); captured.data) {
+    given_ = {captured};
   } else if (config.energy != EnergyKind::kDot) {
     parameters_ = GetEnergyParameters(config, *inputs.parameters, role);
   } else if (role == EnergyRole::kChunk) {

@@ -81,7 +81,8 @@ template <class Real>
 void RequireCommon(const Config& config, const SequenceInputs<Real>& inputs) {
   RequireProtocol(std::is_same_v<Real, double>, "precision f64 only");
   RequireProtocol(config.energy == EnergyKind::kDot, "energy dot only");
-  RequireProtocol(inputs.scores.empty() && inputs.energy_bias == 0,
+  RequireProtocol(inputs.scores.empty() && inputs.captured.empty() &&
+                      inputs.energy_bias == 0,
                   "energies s . h only");
 }
 

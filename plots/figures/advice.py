@@ -58,11 +58,13 @@ def _draw_bar(panel, place, time):
 
 def _caption(advice):
     shape = advice["shape"]
+    sequences = (f"{shape['sequences']} captured sequences, the longest of these lengths,"
+                 if "workload" in shape else "One sequence")
     return (
         f"T = {shape['memory_length']}, U = {shape['output_length']}, d = {shape['dim']}, "
         f"beam {shape['beam']}, {shape['vocabulary']} symbols, {shape['layers']} LSTM "
-        f"layers, {shape['energy']} energies, encoder {shape['encoder']}. One sequence on "
-        "one thread, random weights, so of speed only; lines: 95 % intervals; *: "
+        f"layers, {shape['energy']} energies, encoder {shape['encoder']}. {sequences} "
+        "on one thread, random weights, so of speed only; lines: 95 % intervals; *: "
         "its scan did not read the memory as trained weights do. "
         + words.context_text(advice["context"])
     )

@@ -368,6 +368,65 @@ class Diagnose(ResultFilesTest):
         self.assertEqual(by_name(document["mechanisms"][0])["parallel fsq"]
                          ["attention_error"], max(errors))
 
+    def test_a_place_in_an_array_of_heads_is_told_as_batch_and_head(self):
+        # Batch 2, head 3 alone is wrong: its output 2 has all its mass behind a clip.
+        p = numpy.full((2, 3, 2, 40), 0.5)
+        p[1, 2, 0] = 0
+        p[1, 2, 0, 35] = 1
+        alpha = numpy.zeros(p.shape)
+        place = {"sequence": 6, "batch": 2, "head": 3, "output": 2, "entry": None}
+        arguments = ("--p", self.save("p.npy", p), "--alpha", self.save("a.npy", alpha))
+        document = self.diagnose(*arguments)
+        form = by_name(document["mechanisms"][0])["parallel tf"]
+        self.assertEqual(form["first_wrong"], place)
+        self.assertEqual(form["worst"], {**place, "entry": 36})
+        self.assertEqual(document["bound"]["at"], place)
+        for at in (document["mass"]["at"], document["alpha"]["off_at"],
+                   document["alpha"]["errors"]["worst"]):
+            self.assertEqual(at["sequence"], 3 * (at["batch"] - 1) + at["head"])
+        self.assertEqual(document["alpha"]["first_wrong"],
+                         {"sequence": 1, "batch": 1, "head": 1, "output": 1, "entry": None})
+        out, _ = self.gives(0, "diagnose", *arguments, "-o", self.path("d.json"))
+        self.assertRegex(out, r"\n  TensorFlow .* output 2 of batch 2, head 3 ")
+        self.assertIn("(output 2 of batch 2, head 3 needs that)", out)
+        self.assertIn("output 1 of batch 1, head 1 is the first that is off", out)
+        self.assertEqual(self.gives(0, "show", self.path("d.json"))[0], out)
+        # Without an axis of heads a sequence is one.
+        flat = self.diagnose("--p", self.save("flat.npy", p.reshape(6, 2, 40)))
+        self.assertEqual(by_name(flat["mechanisms"][0])["parallel tf"]["first_wrong"],
+                         {"sequence": 6, "output": 2, "entry": None})
+
+    def test_a_mask_leaves_padding_out_as_lengths_do(self):
+        p = numpy.random.default_rng(1).uniform(0.1, 0.9, (2, 3, 4, 20))
+        p[1, :, :, 7:] = numpy.nan
+        mask = numpy.arange(20) >= numpy.array([[20], [7]])
+        path = self.save("p.npy", p)
+        documents = [self.diagnose("--p", path, option, self.save(f"{option}.npy", array))
+                     for option, array in (("--mask", mask),
+                                           ("--lengths", numpy.array([20, 7])))]
+        for document in documents:
+            document.pop("context")
+        self.assertEqual(*documents)
+        # PyTorch's mask of one sequence has no axis of batches.
+        one = self.save("one.npy", p[1, 0])
+        self.assertEqual(self.diagnose("--p", one, "--mask", self.save("m.npy", mask[1]))
+                         ["memory_length"], 7)
+
+    def test_a_mask_that_leaves_no_beginning_is_refused_with_its_place(self):
+        path = self.save("p.npy", numpy.full((2, 3, 5), 0.5))
+
+        def refused(mask, *parts):
+            self.refused(("diagnose", "--p", path, "--mask",
+                          self.save("m.npy", numpy.array(mask))), *parts)
+        refused([[0, 0, 1, 1, 1], [0, 0, 1, 0, 0]], "m.npy[2, 4]: is False behind padding")
+        refused([[0, 0, 1, 1, 1], [1, 1, 1, 0, 0]], "m.npy[2, 1]: is True, so that the sequence "
+                "begins with padding", "invert it (~mask)")
+        refused([[0, 0, 1, 1, 1], [0, 0, 0, 0, -1]], "m.npy[2, 5]: is -1, must be True")
+        refused([[0.0, -numpy.inf] + 3 * [0.0]] * 2, "m.npy[1, 2]: is -inf, must be True")
+        refused([[0, 0, 1]] * 2, "m.npy: has the shape [2, 3]; a mask [B, T] of [2, 5]")
+        refused([0, 0, 0, 0, 1], "m.npy: has the shape [5]; a mask")
+        self.refused(("diagnose", "--p", path, "--mask", path, "--lengths", path), "--lengths")
+
     def test_what_takes_long_is_a_sample_that_the_answer_names(self):
         p = numpy.random.default_rng(2).uniform(0, 0.02, (12, 6000)).astype("f4")
         document = self.diagnose("--p", self.save("p.npy", p))

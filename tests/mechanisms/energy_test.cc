@@ -270,5 +270,103 @@ TYPED_TEST(EnergyTest, ScoresThatWereNotGivenAreUnsupported) {
   }
 }
 
+// Gives the sequence energies and chunk energies of a model, as scores or as
+// captured ones.
+template <class Real>
+NamedViews<const Real> TablesOf(const DrawnInputs<Real>& drawn, Index outputs,
+                                Index entries) {
+  NamedViews<const Real> tables;
+  tables.Set(kEnergiesInput.name, {drawn.memory.data(), outputs, entries});
+  tables.Set(kChunkEnergiesInput.name,
+             {drawn.memory.data() + outputs * entries, outputs, entries});
+  return tables;
+}
+
+TYPED_TEST(EnergyTest, CapturedEnergiesDecideAsGivenScoresDo) {
+  using Real = TypeParam;
+  const DrawnInputs<Real> tables(2 * 11, 1, 19, 77);
+  for (const char* name : {"soft", "monotonic", "mocha", "matcha"}) {
+    const Mechanism<Real>& mechanism = *FindMechanism<Real>(name);
+    for (const EnergyKind energy : kAllEnergies) {
+      for (const Schedule schedule : mechanism.Describe().schedules) {
+        SCOPED_TRACE(name);
+        DrawnInputs<Real> actual(19, 11, 6, 4), expected(19, 11, 6, 4);
+        Sequence<Real> captured = actual.View(), given = expected.View();
+        captured.inputs.captured = TablesOf(tables, 11, 19);
+        captured.inputs.energy_bias = Real{3};  // which they have no part of
+        given.inputs.scores = captured.inputs.captured;
+        if (std::string(name) == "soft" || std::string(name) == "monotonic") {
+          given.inputs.scores.Set(kChunkEnergiesInput.name, {});
+        }
+        given.states = {};
+        Config config = DefaultConfig(mechanism, 6);
+        config.energy = energy;
+        config.schedule = schedule;
+        config.want_weights = true;
+        for (const char* variant : {"exact", "reference"}) {
+          config.variant = variant;
+          if (schedule == Schedule::kTeacherForced) config.variant = "exact";
+          const auto steps = DecodeKeepingSteps(mechanism, config, captured);
+          const auto wanted = DecodeKeepingSteps(mechanism, config, given);
+          for (std::size_t i = 0; i < steps.size(); ++i) {
+            EXPECT_EQ(steps[i].position, wanted[i].position);
+            EXPECT_EQ(steps[i].inspected, wanted[i].inspected);
+            EXPECT_EQ(steps[i].weights, wanted[i].weights);
+          }
+          EXPECT_EQ(actual.contexts, expected.contexts);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(EnergyTest, HypothesesReadTheCapturedRowOfTheirOutput) {
+  using Real = TypeParam;
+  const DrawnInputs<Real> tables(2 * 11, 1, 19, 77);
+  const Mechanism<Real>& soft = *FindMechanism<Real>("soft");
+  DrawnInputs<Real> inputs(19, 11, 6, 4);
+  Sequence<Real> sequence = inputs.View();
+  sequence.inputs.captured = TablesOf(tables, 11, 19);
+  const MatrixView<const Real> wanted =
+      sequence.inputs.captured.Find(kEnergiesInput.name);
+  Config config = DefaultConfig(soft, 6);
+  config.energy = EnergyKind::kAdditive;
+  const auto energy = MakeEnergy(config, sequence.inputs,
+                                 EnergyRole::kAttention, EnergyUse::kMany);
+  energy->Append(sequence.memory);
+  energy->SetStates(2, {sequence.states.data, 2 * 6});
+  for (const auto& [output, n] : {std::pair(3, 1), {7, 0}}) {
+    energy->UseState(output, n);
+    std::vector<Real> found(4);
+    energy->Evaluate(5, 4, found.data());
+    for (Index j = 0; j < 4; ++j) {
+      EXPECT_EQ(found[Size(j)], wanted(output, 5 + j));
+    }
+  }
+}
+
+TYPED_TEST(EnergyTest, EnergiesOfARoleWithoutCapturedOnesAreComputed) {
+  using Real = TypeParam;
+  const DrawnInputs<Real> tables(2 * 11, 1, 19, 77);
+  const Mechanism<Real>& mocha = *FindMechanism<Real>("mocha");
+  DrawnInputs<Real> inputs(19, 11, 6, 4);
+  Sequence<Real> sequence = inputs.View();
+  Config config = DefaultConfig(mocha, 6);
+  const auto first_chunk_energy = [&] {
+    const auto energy = MakeEnergy(config, sequence.inputs, EnergyRole::kChunk,
+                                   EnergyUse::kFew);
+    energy->Append(sequence.memory);
+    energy->SetState(0, sequence.states.Row(0));
+    Real value = 0;
+    energy->Evaluate(0, 1, &value);
+    return value;
+  };
+  const Real computed = first_chunk_energy();
+  sequence.inputs.captured = TablesOf(tables, 11, 19);
+  EXPECT_NE(first_chunk_energy(), computed);
+  sequence.inputs.captured.Set(kChunkEnergiesInput.name, {});
+  EXPECT_EQ(first_chunk_energy(), computed);
+}
+
 }  // namespace
 }  // namespace attnbench

@@ -31,7 +31,8 @@ inline nlohmann::json CommonContext() {
     auto& required = context["required"];
     required.erase(std::find(required.begin(), required.end(), name));
   }
-  for (const char* name : {"cells_of_points", "processes", "runs"}) {
+  for (const char* name :
+       {"cells_of_points", "processes", "runs", "workload_files"}) {
     context["properties"].erase(name);
   }
   return context;

@@ -68,6 +68,8 @@ def _row(cell, where):
     if not timed["samples_ns"]:
         raise load.DataError(where, "attention_samples_ns is empty")
     beam, share = cell["beam"], whole_decoders.memory_share(cell)
+    if share is None:
+        raise load.DataError(where, f"workload is {cell['workload']!r}, it must be copy:S")
     lengths = cell["decoder"]["source_lengths"]
     with_entries = [n for n in lengths if n > 0]
     if not with_entries:

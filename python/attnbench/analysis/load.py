@@ -401,10 +401,11 @@ def _check_rounds(cell, key, where):
 
 def _check_decoder(cell, where):
     share = workloads.number_of(cell["workload"], "copy")
-    if share is None or not 0.01 <= share <= 1:
+    if not workloads.is_captured(cell) and (share is None or not 0.01 <= share <= 1):
         raise DataError(
             where,
-            f"workload is {cell['workload']!r}, it must be copy:S with S from 0.01 to 1",
+            f"workload is {cell['workload']!r}, it must be copy:S with S from 0.01 to 1, "
+            "or captured:FILE",
         )
     own, place = cell["decoder"], f"{where}.decoder"
     of_attention, of_all = len(own["attention_samples_ns"]), len(cell["samples_ns"])

@@ -5,6 +5,8 @@ nothing. The tables of the program have the same rule and the same mark
 
 import math
 
+from attnbench.analysis import workloads
+
 MOST_EMPTY = 0.05  # of the outputs
 MARK = " *"
 WHAT = f"over {100 * MOST_EMPTY:.0f} % of the outputs have no context"
@@ -18,7 +20,9 @@ def zero_contexts(cell):
         share = (own["reads"] or {}).get("zero_contexts")
         return math.nan if share is None else share
     mass = (cell.get("numerics") or {}).get("attention_mass")
-    if mass is None or cell["mode"] != "decode" or cell["workload"].startswith("file:"):
+    # How many outputs sequences of unlike lengths have is not in the cell.
+    if (mass is None or cell["mode"] != "decode" or cell["workload"].startswith("file:")
+            or workloads.is_captured(cell)):
         return math.nan
     # Results from before the latency lack it.
     if cell.get("latency", cell["end"]) is None:  # all entries are weighed, to any sum

@@ -8,3 +8,8 @@ def number_of(workload, kind):
         return float(number) if name == kind else None
     except ValueError:
         return None
+
+
+def is_captured(cell):
+    """Whether energies of a user's own model decide (captured:FILE)."""
+    return cell["workload"].startswith("captured:")

@@ -32,8 +32,13 @@ def lengths_of(shape):
 
 def request(shape, mechanisms):
     """Gives the experiment document: a source with T symbols and an empty one,
-    at each length, with U in proportion to T.
+    at each length, with U in proportion to T; or the captured sequences.
     """
+    axes = {"scope": "decoder", **{name: shape[name] for name in AXES}}
+    if "workload" in shape:  # the file sets the lengths
+        return {"name": "advise",
+                "axes": {**axes, "workload": shape["workload"]},
+                "alternatives": [{"mechanism": one} for one in mechanisms]}
     alternatives = []
     for length in lengths_of(shape):
         outputs = shape["output_length"] * length / shape["memory_length"]
@@ -43,18 +48,22 @@ def request(shape, mechanisms):
         alternatives += [{"mechanism": one, **lengths} for one in mechanisms]
     return {
         "name": "advise",
-        "axes": {"scope": "decoder", "batch": 1,
-                 "workload": f"copy:{shape['memory_read']:.4g}",
-                 **{name: shape[name] for name in AXES}},
+        "axes": {**axes, "batch": 1,
+                 "workload": f"copy:{shape['memory_read']:.4g}"},
         "alternatives": alternatives}
 
 
 def of(result, shape, model=None, rates=None):
     """Gives the document. Raises DataError where soft attention has no time."""
-    context, by_length = result["context"], {
-        length: [cell for cell in result["cells"]
-                 if cell["memory_length"] == ASKED_OVER_LENGTH * length]
-        for length in lengths_of(shape)}
+    context = result["context"]
+    if "workload" in shape:
+        shape = _captured(shape, result)
+        by_length = {shape["memory_length"]: result["cells"]}
+    else:
+        by_length = {
+            length: [cell for cell in result["cells"]
+                     if cell["memory_length"] == ASKED_OVER_LENGTH * length]
+            for length in lengths_of(shape)}
     soft = {length: _soft(cells) for length, cells in by_length.items()}
     cells = by_length[shape["memory_length"]]
     base = soft[shape["memory_length"]]
@@ -62,7 +71,7 @@ def of(result, shape, model=None, rates=None):
     for cell, one in zip(cells, found):
         if cell is base:
             own = one["attention"]["time_ns"], one["decoder"]["time_ns"]
-        elif one["is_as_trained"]:
+        elif one["is_as_trained"] and "workload" not in shape:
             one["break_even"] = _break_even(
                 _log_ratios(cell["mechanism"], by_length, soft))
     if context["valid"]:
@@ -79,6 +88,22 @@ def of(result, shape, model=None, rates=None):
         "attention_share": share,
         "mechanisms": found,
         "conclusion": advice_text.conclusion(context, found, share)}
+
+
+def _captured(shape, result):
+    """Puts into the shape what the sweep took from the file, and what scans read
+    there: all mechanisms that choose make the same ones.
+    """
+    (file,), cell = result["context"]["workload_files"], result["cells"][0]
+    scans = [one["decoder"]["reads"] for one in result["cells"]
+             if one["status"] == "ok" and one["latency"]]
+    read, empty = (scans[0][name] if scans else None
+                   for name in ("memory_read", "zero_contexts"))
+    return {
+        **shape, "memory_length": cell["memory_length"],
+        "output_length": cell["output_length"], "memory_read": read,
+        "zero_contexts": empty,
+        **{name: file[name] for name in ("sequences", "entries", "outputs")}}
 
 
 def _soft(cells):
@@ -104,7 +129,8 @@ def _mechanism(cell, soft, shape, rates):
     if reads is not None:
         one.update(
             reads, attention=_time(attention(cell), attention(soft)),
-            is_as_trained=_is_as_trained(reads, shape["memory_read"]))
+            is_as_trained=("workload" in shape
+                           or _is_as_trained(reads, shape["memory_read"])))
     return one
 
 
@@ -130,9 +156,11 @@ def _time(cell, soft):
 def _factors(time_ns, shape, rates):
     """Gives the time over that in which entries come, or outputs are wanted."""
     found = {}
-    for name, length in ("frames", "memory"), ("outputs", "output"):
+    for name, one, of_all in (("frames", "memory_length", "entries"),
+                              ("outputs", "output_length", "outputs")):
         rate = rates[f"{name}_per_second"]
-        found[name] = rate and time_ns / 1e9 * rate / shape[f"{length}_length"]
+        length = shape.get(of_all, shape[one])
+        found[name] = rate and time_ns / 1e9 * rate / length
     return found
 
 

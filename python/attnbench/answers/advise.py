@@ -22,6 +22,7 @@ MOST_LENGTH = 20_000
 RATES = ("frames_per_second", "outputs_per_second")
 LEAST_SHARE = 0.01  # S of the workload copy:S
 INVALID = 5
+CAPTURED = "captured:"
 
 
 def main(arguments=None):
@@ -32,7 +33,7 @@ def main(arguments=None):
 def parse(arguments):
     parser = command.parser("attnbench advise", __doc__)
     for name in (*TYPED, *RATES, "mechanism", "model", "sequences",
-                 "repetitions", "seed"):
+                 "workload", "repetitions", "seed"):
         parser.add_argument(_option(name))
     parser.add_argument("-o", "--output", metavar="FILE")
     for name in ("--force", "--json"):
@@ -46,9 +47,12 @@ def _option(name):
 
 def run(options):
     rates = rates_of(options)
+    check_workload(options)
     processes = measure.Processes("advise")
     if options.output is not None:
         inputs = [options.model] if options.model else []
+        if options.workload is not None:
+            inputs.append(options.workload.removeprefix(CAPTURED))
         whole_file.check(options.output, inputs, options.force)
     mechanisms = mechanisms_of(options.mechanism, processes)
     with measure.temporary_folder() as folder:
@@ -56,6 +60,8 @@ def run(options):
         if options.model is not None:
             start, model = model_of(options, processes, folder)
         shape = shape_of(options, start)
+        if options.workload is not None:
+            shape["workload"] = options.workload
         asked = advice.request(shape, mechanisms)
         result = sweep(options, asked, processes, folder)
     document = advice.of(result, shape, model, rates)
@@ -64,6 +70,22 @@ def run(options):
     sys.stdout.write(load.json_text(document) + "\n" if options.json
                      else command.printable(advice_text.of(document)))
     return 0 if document["context"]["valid"] else INVALID
+
+
+def check_workload(options):
+    if options.workload is None:
+        return
+    if not options.workload.startswith(CAPTURED):
+        raise load.DataError("--workload", (
+            f"'{command.shortened(options.workload)}' is none that advise "
+            f"takes; expected {CAPTURED}FILE, the energies of your own model"))
+    path = options.workload.removeprefix(CAPTURED)
+    if not os.access(path, os.R_OK):
+        raise load.DataError(path, "cannot be read; expected a file of energies")
+    for name in ("memory_length", "output_length", "model"):
+        if getattr(options, name) is not None:
+            raise load.DataError(_option(name), (
+                "is set by the captured energies; leave it out"))
 
 
 def rates_of(options):

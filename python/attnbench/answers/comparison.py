@@ -31,6 +31,7 @@ def compare(a, b, level=change.LEVEL, margin=change.MARGIN, is_paired=False):
     """Gives the document of two results, each as (path, document). At most with probability
     `level` is any unchanged cell FASTER or SLOWER.
     """
+    _check_files(a, b)
     matched = match.match(a, b)
     timed = [pair for pair in matched.both if all(map(match.is_ok, pair))]
     contexts = [one["context"] for _, one in (a, b)]
@@ -145,6 +146,18 @@ def _effects(pair, counts):
     of that variance. Most of these are ours, so a peer's cell has a peer's effect.
     """
     return _halves("peer" if pair[0]["variant"].startswith("framework") else "ratio", counts)
+
+
+def _check_files(a, b):
+    """Refuses results of one name of a workload whose file held other inputs."""
+    of_a, of_b = ({one["workload"]: one["hash"]
+                   for one in document["context"].get("workload_files") or []}
+                  for _, document in (a, b))
+    for workload, value in of_a.items():
+        if of_b.get(workload, value) != value:
+            raise load.DataError(
+                b[0], f"workload {workload} held other inputs than in {a[0]} (hash "
+                f"{of_b[workload]}, not {value}); measure one of them again")
 
 
 def _halves(kind, counts):

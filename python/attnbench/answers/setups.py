@@ -20,6 +20,7 @@ NOT_SETUP = (
     "runs",
     "limits",
     "calibration",
+    "workload_files",  # comparison.py
 )
 SETUP = [name for name in schema.read("sweep")["properties"]["context"]["properties"]
          if name not in NOT_SETUP]

@@ -178,7 +178,7 @@ TEST(ExpandSweep, AWholeDecoderHasOneWayToRun) {
     request.axes[axis] = {value};
     for (const Cell& cell : AllCells(ExpandSweep(request))) {
       EXPECT_THAT(cell.skip_reason.value_or(""),
-                  HasSubstr(axis == "workload" ? "copy:S, not uniform"
+                  HasSubstr(axis == "workload" ? "captured:FILE, not uniform"
                                                : ", not " + value.Shown()));
     }
   }

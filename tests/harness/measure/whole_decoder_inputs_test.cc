@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/energies_file.h"
+
 namespace attnbench {
 namespace {
 
@@ -67,6 +69,21 @@ TEST(DecoderInputs, HaveOutputsInProportionToTheirSources) {
       EXPECT_EQ(std::ssize(task.favoured), task.num_steps);
     }
   }
+}
+
+TEST(DecoderInputs, HaveASourceForEachCapturedSequenceAndAStepForEachOutput) {
+  const testing::EnergiesFile file;
+  AxisMap axes = PointOf(3, 2, file.workload().c_str());
+  axes["output_length"] = 2;
+  const DecoderInputs inputs(axes, 7);
+  ASSERT_EQ(inputs.tasks().size(), 2U);
+  for (const TranslationTask& task : inputs.tasks()) {
+    EXPECT_EQ(task.source.size(), 3U);
+    EXPECT_EQ(task.num_steps, 2);
+    EXPECT_EQ(task.favoured.back(), kEndSymbol);
+    ASSERT_NE(task.captured, nullptr);
+  }
+  EXPECT_EQ(inputs.tasks()[1].captured->doubles.Find("energies")(0, 2), 9);
 }
 
 TEST(Sources, AreCopiedToAnyNumberOfOutputs) {
