@@ -79,7 +79,7 @@ def of_programs(options):
             "build/release experiments/ci.json")
     given = {name: getattr(options, name[2:].replace("-", "_")) for name in OF_PROGRAMS}
     printed = measure.Processes("compare").attnbench(
-        "measure-in-turn", options.a, options.b, options.experiment,
-        *["--quick"] * options.quick,
-        *(f"{name}={value}" for name, value in given.items() if value is not None))
+        "measure-in-turn", *["--quick"] * options.quick,
+        *(f"{name}={value}" for name, value in given.items() if value is not None),
+        "--", options.a, options.b, options.experiment)
     return list(zip((options.a, options.b), json.loads(printed)))
