@@ -2,6 +2,7 @@
 the table, what its columns mean, and the verdicts.
 """
 
+import json
 import sys
 
 from attnbench.analysis import command, load, pairing, words
@@ -30,16 +31,19 @@ SPEED_ONLY = ("speed only: weights are random; what each mechanism learns: "
 COMES = {"frames": "T entries come", "outputs": "U outputs are wanted"}
 
 
-def main(arguments=None):
-    """Prints a document as `advise` did; `attnbench show` runs it."""
-    parser = command.parser("attnbench show", __doc__)
-    parser.add_argument("advice")
+def main():
+    """Prints what `attnbench show` has on standard input: texts, and advice as
+    `advise` printed it.
+    """
+    texts = []
     try:
-        path = parser.parse_args(arguments).advice
-        document = load.read(path, "advice")
+        for one in json.load(sys.stdin):
+            if "advice" in one:
+                load.require_kind(one["advice"], one["path"], "advice")
+            texts.append(of(one["advice"]) if "advice" in one else one["text"])
     except load.DataError as error:
         return command.fail(error)
-    sys.stdout.write(command.printable(of(document)))
+    sys.stdout.write(command.printable("".join(texts)))
     return 0
 
 
