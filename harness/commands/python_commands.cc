@@ -223,8 +223,8 @@ const std::vector<PythonCommand>& PythonCommands() {
        "one page of HTML that shows results: claims, figures, validity, cells",
        {{.names = "results",
          .type = "RESULT...",
-         .help = "what run-sweep, verify, stability, roofline or claims wrote, "
-                 "e.g. report sweep.json verify.json",
+         .help = "what run-sweep, verify, stability, roofline, claims, advise "
+                 "or diagnose wrote, e.g. report sweep.json verify.json",
          .is_repeated = true}},
        {{"--force", "", "replace the output file, e.g. -o report.html --force"},
         {"-o,--output", "FILE",

@@ -12,14 +12,19 @@ import xml.etree.ElementTree
 
 import hostile
 import results
-from attnbench.analysis import command, whole_file, words as markup_words
+from attnbench.analysis import command, load, whole_file, words as markup_words
 from hostile import NAMES
 from parsed import Page, unpacked
 from results import HOSTILE, POINTS, ROOT, ReportCase
 
 import made_up
 import made_up_claims
-from pages import assemble, validity
+from figures import draw
+from pages import assemble, report, validity
+
+
+def committed(name):
+    return json.loads((ROOT / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 class PageTest(ReportCase):
@@ -34,6 +39,8 @@ class PageTest(ReportCase):
             results.claims(),
             results.computed(),
             made_up.stability_document(),
+            committed("advice"),
+            committed("diagnosis"),
         )
         return PageTest.whole
 
@@ -59,6 +66,43 @@ class PageTest(ReportCase):
                     self.assertIn(target[1:], known)
             for used in re.findall(r"url\(#([^)]*)\)", str(attributes)):
                 self.assertIn(used, known)
+
+    def test_advice_has_its_table_its_verdicts_and_its_figure(self):
+        document = committed("advice")
+        text = self.read(document).words()
+        for words in (document["conclusion"], "mocha w=4 20.2 ms [15.8, 25.7] 2.29x [2.08, 2.52]",
+                      "AP, DAL: mean share", "limit: soft's decoder", "attention alone",
+                      "T = 400, U = 60", "random weights"):
+            self.assertIn(words, text)
+        document["context"].update(valid=False, invalid_reasons=["a debug build"])
+        text = self.read(document).words()
+        # Its raw JSON has the conclusion.
+        self.assertNotIn(document["conclusion"], text.rpartition("Validity and context")[0])
+        self.assertIn("Not valid: a debug build.", text)
+        self.assertIn("No verdict: the run is INVALID", text)
+
+    def test_a_diagnosis_has_its_figure_and_its_variants_as_records(self):
+        page = self.read(committed("diagnosis"))
+        self.assertIn("monotonic: wrong by more than 0.01: MAD; TensorFlow;", page.words())
+        self.assertIn("mechanisms: variants (10 rows)", page.words())
+
+    def test_counts_of_instructions_are_records_without_figures(self):
+        cells = results.plain_cells()
+        for cell in cells:
+            cell.update(instructions=61308, median_ns=None, interval_ns=None, samples_ns=[],
+                        prepare_samples_ns=[], spread=None)
+        document = results.sweep(cells)
+        # The schema of the committed results has only times.
+        with mock.patch("attnbench.analysis.schema.first_error", return_value=None):
+            path = self.write(document, "counts.json")
+            out = str(self.folder / "counts.html")
+            self.assertEqual(report.main([path, "-o", out]), 0)
+            page = Page((self.folder / "counts.html").read_text(encoding="utf-8"))
+            with self.assertRaisesRegex(
+                    load.DataError, "counts.json: counts instructions and has no times"):
+                draw.draw_files([path])
+        self.assertIn("No figure fits these results.", page.words())
+        self.assertEqual({record["instructions"] for record in page.records(0)}, {61308})
 
     def test_headings_go_down_one_level_at_a_time(self):
         levels = [int(tag[1]) for tag, _ in self.everything().elements

@@ -48,34 +48,47 @@ def main():
 
 
 def of(document):
-    context, found = document["context"], document["mechanisms"]
+    context = document["context"]
+    shape, rows, notes = parts(document)
+    lines = [words.validity_text(context)]
+    lines += [f"  warning: {warning}" for warning in context["warnings"]]
+    return "\n".join([*lines, *shape.splitlines(), *aligned(rows), *notes,
+                      *verdicts(document), ""])
+
+
+def parts(document):
+    """Gives what was measured, the rows of the table with its head first, and
+    what they mean.
+    """
+    found = document["mechanisms"]
     rates = document.get("rates") or {}
     rates = {name: rates[f"{name}_per_second"] for name in COMES
              if rates.get(f"{name}_per_second")}
-    lines = [words.validity_text(context)]
-    lines += [f"  warning: {warning}" for warning in context["warnings"]]
+    shape = _shape_line(document["shape"])
     if "model" in document:
-        lines.append(_model_line(document["model"]))
-    lines.append(_shape_line(document["shape"]))
-    lines += aligned([
+        shape = f"{_model_line(document['model'])}\n{shape}"
+    rows = [
         ("mechanism", "attention", "speed-up", "whole decoder", "speed-up",
          *(f"RTF by {name}" for name in rates), "AP", "DAL", "energies",
-         "faster from T ="), *(_row(one, rates) for one in found)])
-    lines += [*NOTES, *_limit_lines(document), *_rates_lines(rates)]
+         "faster from T ="), *(_row(one, rates) for one in found)]
+    notes = [*NOTES, *_limit_lines(document), *_rates_lines(rates)]
     if any(map(_is_marked, found)):
         read = 100 * LEAST_READ * document["shape"]["memory_read"]
-        lines.append(
+        notes.append(
             f"*: under {read:.0f} % of the memory was read, or over "
             f"{100 * MOST_EMPTY:.0f} % of the outputs had no context: faster "
             "than trained weights would be")
-    lines.append(SPEED_ONLY)
-    judged = [one for one in found if one.get("verdict")]
-    if context["valid"] and len(judged) > 1:
-        lines += aligned(
-            [(one["mechanism"], _verdict_text(one)) for one in judged])
+    return shape, rows, [*notes, SPEED_ONLY]
+
+
+def verdicts(document):
+    """A line for each of several mechanisms, and the conclusion."""
     # Older documents have another conclusion of a run that is not valid.
-    last = document["conclusion"] if context["valid"] else NO_VERDICT
-    return "\n".join([*lines, last, ""])
+    if not document["context"]["valid"]:
+        return [NO_VERDICT]
+    judged = [one for one in document["mechanisms"] if one.get("verdict")]
+    lines = aligned([(one["mechanism"], _verdict_text(one)) for one in judged])
+    return [*lines * (len(judged) > 1), document["conclusion"]]
 
 
 def _model_line(model):
