@@ -58,9 +58,8 @@ std::vector<std::string> Line(const std::string& command,
 [[noreturn]] void FailToRun(const std::string& command,
                             const std::string& python, int error) {
   const std::string remedy =
-      error == ENOENT
-          ? command + " needs Python 3 (scripts/setup.sh installs it, " +
-                kVariable + " names one)"
+      error == ENOENT ? command + " needs Python 3 (apt-get install python3; " +
+                            kVariable + " names one)"
       : error == EAGAIN ? command + " needs one more process; raise ulimit -u"
                         : command + " needs to run it";
   throw UserError(python, fmt::format("cannot be run: {}; {}",
