@@ -11,11 +11,9 @@ def to_html(documents):
 
 def _one(document):
     shape, (head, *rows), notes = advice_text.parts(document.content)
-    # A row of a mechanism without a time ends with its message.
-    table = markup.table(
-        f"{document.name}: {shape}", head,
-        [[("td" if n else "th", markup.text(text)) for n, text in enumerate(row)]
-         for row in rows])
+    cells = [[("td" if n else "th", markup.text(text))
+              for n, text in enumerate(row)] for row in rows]
+    table = markup.table(f"{document.name}: {shape}", head, cells)
     lines = "".join(f"<p><strong>{markup.text(line)}</strong></p>"
                     for line in advice_text.verdicts(document.content))
     items = "".join(f"<li>{markup.text(note)}</li>" for note in notes)

@@ -1,5 +1,6 @@
 """Reads a whole file that a user named, by the rules of the program
-(harness/base/input_file.cc): a pipe that nobody writes to, or a device, has no end.
+(harness/base/input_file.cc): a pipe that nobody writes to, or a device, has no
+end.
 """
 
 import os
@@ -22,7 +23,9 @@ class Unreadable(Exception):
 
 
 def read(path):
-    """The bytes of the file, or of a pipe that somebody writes to, or of standard input."""
+    """The bytes of the file, of a pipe that somebody writes to, or of standard
+    input.
+    """
     try:
         if path == STANDARD_INPUT:
             descriptor = os.dup(0)
@@ -44,8 +47,8 @@ def _parts(stream, path):
         raise Unreadable("is neither a file nor a pipe")
     if state.st_size > MOST_UNTOLD_BYTES:
         print(command.printable(
-            f"{command.PROGRAM}: reading {path}: {state.st_size >> 20} MiB, which takes a "
-            "while"), file=sys.stderr, flush=True)
+            f"{command.PROGRAM}: reading {path}: {state.st_size >> 20} MiB, which "
+            "takes a while"), file=sys.stderr, flush=True)
     size = 0
     # A pipe that nobody has opened for writing yet would read as empty.
     may_lack_writer = is_pipe and not is_input and not _has_data(

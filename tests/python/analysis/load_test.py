@@ -17,7 +17,7 @@ from plot_case import ROOT, PlotTest
 from attnbench.analysis import input_file, load
 import made_up
 
-PROGRAM = os.environ["ATTNBENCH"]
+PROGRAM = os.environ.get("ATTNBENCH")  # mutations have none
 
 
 class LoadTest(PlotTest):
