@@ -53,13 +53,10 @@ def link(one):
 
 def _of_one(document):
     """Draws the figures; one that cannot be drawn gives the reason."""
-    content = document.content
-    if document.kind not in READERS or content.get("cells") == []:
-        return
-    if load.counts_instructions(content):
+    if document.kind not in READERS or document.content.get("cells") == []:
         return
     # The page shows what figures say is wrong, so they get the name that it uses.
-    data = data_of(content, document.name)
+    data = data_of(document.content, document.name)
     drawn = set()
     for name in [name for name in fitting(data) if name not in CHARTS.values()]:
         entry = FIGURES[name]

@@ -20,7 +20,7 @@ from results import HOSTILE, POINTS, ROOT, ReportCase
 import made_up
 import made_up_claims
 from figures import draw
-from pages import assemble, report, validity
+from pages import assemble, validity
 
 
 def committed(name):
@@ -86,23 +86,13 @@ class PageTest(ReportCase):
         self.assertIn("monotonic: wrong by more than 0.01: MAD; TensorFlow;", page.words())
         self.assertIn("mechanisms: variants (10 rows)", page.words())
 
-    def test_counts_of_instructions_are_records_without_figures(self):
+    def test_a_cell_that_was_measured_and_has_no_time_is_one_line(self):
         cells = results.plain_cells()
-        for cell in cells:
-            cell.update(instructions=61308, median_ns=None, interval_ns=None, samples_ns=[],
-                        prepare_samples_ns=[], spread=None)
-        document = results.sweep(cells)
-        # The schema of the committed results has only times.
-        with mock.patch("attnbench.analysis.schema.first_error", return_value=None):
-            path = self.write(document, "counts.json")
-            out = str(self.folder / "counts.html")
-            self.assertEqual(report.main([path, "-o", out]), 0)
-            page = Page((self.folder / "counts.html").read_text(encoding="utf-8"))
-            with self.assertRaisesRegex(
-                    load.DataError, "counts.json: counts instructions and has no times"):
-                draw.draw_files([path])
-        self.assertIn("No figure fits these results.", page.words())
-        self.assertEqual({record["instructions"] for record in page.records(0)}, {61308})
+        cells[0].update(median_ns=None, samples_ns=[])
+        path = self.write(results.sweep(cells), "counts.json")
+        self.refused([path, "-o", str(self.folder / "counts.html")], "counts.json: cells[0]")
+        with self.assertRaisesRegex(load.DataError, r"counts.json: cells\[0\]"):
+            draw.draw_files([path])
 
     def test_headings_go_down_one_level_at_a_time(self):
         levels = [int(tag[1]) for tag, _ in self.everything().elements

@@ -31,8 +31,6 @@ STATUSES = ("ok", "invalid", "error", "timeout", "skipped")
 DECODER = "decoder"  # the scope of whole decoders
 # No time of a machine is beyond these; figures and fits need room around theirs.
 LEAST_NS, MOST_NS = 1e-9, 1e24
-NO_TIMES = ("counts instructions and has no times, which this needs; `attnbench show` and the "
-            "records of `attnbench report` have the counts")
 
 
 class DataError(Exception):
@@ -135,8 +133,6 @@ def read(path, *kinds):
 def cells_of(document, path):
     """The cells of a checked document that was read from `path`."""
     cells = require_some(document, "cells", path)
-    if counts_instructions(document):
-        raise DataError(path, NO_TIMES)
     # Dicts as text: two settings can then be compared, and sorted.
     rows = [
         {**cell, "options": json.dumps(cell["options"], sort_keys=True)}
@@ -149,11 +145,6 @@ def cells_of(document, path):
     frame["median_ns"] = frame["median_ns"].astype("float64")
     frame.attrs.update(path=str(path), context=document["context"])
     return frame
-
-
-def counts_instructions(document):
-    """Whether a sweep has counts of instructions (run-sweep --measure instructions)."""
-    return any(cell.get("instructions") is not None for cell in document.get("cells", ()))
 
 
 def stability_of(document, path):
@@ -363,7 +354,7 @@ def _check_cell(cell, where):
     if cell["scope"] == DECODER:
         for key, kind in (("beam", int), ("vocabulary", int), ("layers", int), ("encoder", str)):
             get(cell, key, kind, where)
-    if cell["status"] != "ok" or cell.get("instructions") is not None:
+    if cell["status"] != "ok":
         return
     samples, processes = cell["samples_ns"], cell["processes"]
     times = (*samples, *(cell["interval_ns"] or ()), cell["median_ns"])
