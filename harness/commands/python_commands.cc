@@ -3,6 +3,7 @@
 // told of a wrong option are those of every other command.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "harness/commands/commands.h"
 #include "harness/commands/options.h"
 #include "harness/sweep/axes.h"
+#include "harness/sweep/request.h"
 #include "harness/system/python.h"
 
 namespace attnbench {
@@ -27,6 +29,9 @@ struct PythonOption {
   bool is_required = false;
   const char* default_text = nullptr;
   const Axis* axis = nullptr;  // that it is one value of
+  // The range of a whole number; 0, 0 where it is none.
+  std::int64_t least = 0;
+  std::int64_t greatest = 0;
 };
 
 struct PythonCommand {
@@ -96,15 +101,19 @@ std::vector<PythonOption> AdviseOptions() {
        "with --model: how many of its held-out sequences, from the first on, "
        "e.g. --sequences 100 (default: as many as its experiment has)",
        "--model"},
-      {"--repetitions", "N",
-       "rounds; more make intervals narrower, e.g. --repetitions 40 (default "
-       "10)"},
+      {.names = "--repetitions",
+       .type = "N",
+       .help = "rounds; more make intervals narrower, e.g. --repetitions 40 "
+               "(default 10)",
+       .least = 1,
+       .greatest = kMostRepetitions},
       {.names = "--seed",
        .type = "N",
        .help =
            fmt::format("from 0 to {}, of weights and sources, e.g. --seed 2",
                        kGreatestSeed),
-       .default_text = "1"},
+       .default_text = "1",
+       .greatest = kGreatestSeed},
       {"--force", "", "replace the output file, e.g. -o advice.json --force"},
       {"-o,--output", "FILE",
        "the result file (a file, never '-' or a pipe), e.g. -o advice.json"},
@@ -220,8 +229,8 @@ const std::vector<PythonCommand>& PythonCommands() {
        "one page of HTML that shows results: claims, figures, validity, cells",
        {{.names = "results",
          .type = "RESULT...",
-         .help = "what run-sweep, verify, stability, roofline or claims wrote, "
-                 "e.g. report sweep.json verify.json",
+         .help = "what run-sweep, verify, stability, roofline, claims, advise "
+                 "or diagnose wrote, e.g. report sweep.json verify.json",
          .is_repeated = true}},
        {{"--force", "", "replace the output file, e.g. -o report.html --force"},
         {"-o,--output", "FILE",
@@ -272,8 +281,13 @@ std::string LongName(const PythonOption& option) {
   return option.names.substr(option.names.find(',') + 1);
 }
 
-// Throws UserError for what is no value of the option's axis.
+// Throws UserError for what is no value of the option's axis, or out of its
+// range.
 std::string Checked(const PythonOption& option, const std::string& text) {
+  if (option.greatest != 0) {
+    return fmt::to_string(
+        ParseInteger(text, option.least, option.greatest, LongName(option)));
+  }
   if (option.axis == nullptr) return text;
   const std::string name = OptionName(*option.axis);
   const AxisValue value = CheckAxisValue(*option.axis, Json(text), name);

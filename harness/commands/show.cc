@@ -2,11 +2,10 @@
 // table, for people, a page or another program, or one of them in Google
 // Benchmark's form; and what `advise` and `diagnose` have written as they
 // printed it.
-#include <cstddef>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/answers/gbench.h"
@@ -36,14 +35,13 @@ std::string GoogleBenchmarkText(const std::vector<std::string>& results) {
   return JsonText(ToGoogleBenchmark(ReadResult(results[0]).result), 1);
 }
 
-// What a command printed of what it has written. None of advice, which Python
-// prints.
-std::optional<std::string> AnswerText(const std::string& path) {
-  const Json document = ReadJsonFile(path);
-  const Json kind =
-      document.is_object() ? document.value("kind", Json()) : Json();
-  if (kind == "advice") return {};
-  if (kind == "diagnosis") {
+Json KindOf(const Json& document) {
+  return document.is_object() ? document.value("kind", Json()) : Json();
+}
+
+// What a command printed of what it has written.
+std::string AnswerText(const Json& document, const std::string& path) {
+  if (KindOf(document) == "diagnosis") {
     CheckKind(document, "diagnosis", path);
     return DiagnosisText(FromJson<Diagnosis>(document, path));
   }
@@ -53,18 +51,26 @@ std::optional<std::string> AnswerText(const std::string& path) {
   return TableText(table) + ResultText(read.result, path);
 }
 
-// Prints nothing before all can be read.
+// Prints nothing before all can be read. Python has the text of advice: it gets
+// the documents, as a pipe can be read only once, and prints the others' texts
+// between them.
 int ShowAnswers(const std::vector<std::string>& results) {
-  std::vector<std::optional<std::string>> texts;
-  for (const std::string& path : results) texts.push_back(AnswerText(path));
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (texts[i]) {
-      std::cout << PrintableLines(*texts[i]);
-    } else if (const int code = RunPython("show", kPythonCommands,
-                                          {"show", "--", results[i]});
-               code != kGood) {
-      return code;
+  bool needs_python = false;
+  Json answers = Json::array();
+  for (const std::string& path : results) {
+    Json document = ReadJsonFile(path);
+    if (KindOf(document) == "advice") {
+      needs_python = true;
+      answers.push_back({{"path", path}, {"advice", std::move(document)}});
+    } else {
+      answers.push_back({{"text", AnswerText(document, path)}});
     }
+  }
+  if (needs_python) {
+    return RunPython("show", kPythonCommands, {"show"}, answers.dump());
+  }
+  for (const Json& one : answers) {
+    std::cout << PrintableLines(one["text"].get<std::string>());
   }
   return kGood;
 }

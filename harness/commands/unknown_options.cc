@@ -28,6 +28,13 @@ const CLI::App& ChosenOf(const CLI::App& app) {
   return chosen.empty() ? app : *chosen[0];
 }
 
+// The parser also leaves "--", behind which words are no options.
+std::vector<std::string> UnknownIn(const CLI::App& app) {
+  std::vector<std::string> unknown = app.remaining(true);
+  std::erase(unknown, "--");
+  return unknown;
+}
+
 void CheckIsNoOption(const std::string& unknown, const CLI::App& command) {
   const std::string name = unknown.substr(0, unknown.find('='));
   if (name.size() <= 1 || !name.starts_with('-')) return;
@@ -47,13 +54,13 @@ std::vector<std::string> CommandNames(const CLI::App& app) {
 }
 
 void CheckOptionsAreKnown(const CLI::App& app) {
-  for (const std::string& unknown : app.remaining(true)) {
+  for (const std::string& unknown : UnknownIn(app)) {
     CheckIsNoOption(unknown, ChosenOf(app));
   }
 }
 
 void CheckNothingUnknown(const CLI::App& app) {
-  const std::vector<std::string> unknown = app.remaining(true);
+  const std::vector<std::string> unknown = UnknownIn(app);
   if (unknown.empty()) return;
   const CLI::App& command = ChosenOf(app);
   CheckIsNoOption(unknown[0], command);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <string_view>
 
 #include "harness/base/error.h"
 #include "harness/system/child_process.h"
@@ -56,13 +58,25 @@ std::vector<std::string> Line(const std::string& command,
 [[noreturn]] void FailToRun(const std::string& command,
                             const std::string& python, int error) {
   const std::string remedy =
-      error == ENOENT
-          ? command + " needs Python 3 (scripts/setup.sh installs it, " +
-                kVariable + " names one)"
+      error == ENOENT ? command + " needs Python 3 (apt-get install python3; " +
+                            kVariable + " names one)"
       : error == EAGAIN ? command + " needs one more process; raise ulimit -u"
                         : command + " needs to run it";
   throw UserError(python, fmt::format("cannot be run: {}; {}",
                                       std::strerror(error), remedy));
+}
+
+// Opens a file in memory that holds the text: unlike a pipe it needs nobody who
+// reads while we write. Gives -1 where there is no room.
+int FileWith(std::string_view text) {
+  const int file = memfd_create("attnbench-input", MFD_CLOEXEC);
+  while (!text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written < 0) return -1;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  lseek(file, 0, SEEK_SET);
+  return file;
 }
 
 }  // namespace
@@ -83,22 +97,33 @@ std::string FindPython(const std::string& command,
 
 std::vector<std::string> PythonEnvironment() {
   // Python takes an empty variable for none.
-  std::vector<std::string> variables = {"PYTHONINSPECT=", "PYTHONOPTIMIZE="};
+  std::vector<std::string> variables = {
+      "PYTHONINSPECT=", "PYTHONOPTIMIZE=",
+      std::string(kProgramVariable) + "=" + ProgramPath().string(),
+      std::string(kVersionVariable) + "=" + ATTNBENCH_VERSION};
   if (Variable(kVariable).empty()) variables.emplace_back("PYTHONHOME=");
   return EnvironmentWith(variables);
 }
 
 int RunPython(const std::string& command, const std::string& script,
-              const std::vector<std::string>& arguments) {
+              const std::vector<std::string>& arguments,
+              const std::string& input) {
   std::vector<std::string> line = Line(command, script, arguments);
   std::vector<std::string> environment = PythonEnvironment();
   const std::vector<char*> arguments_of_it = Pointers(line);
   const std::vector<char*> environment_of_it = Pointers(environment);
   std::cout.flush();
+  const int file = FileWith(input);
+  if (file < 0) FailToRun(command, line[0], errno);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, file, STDIN_FILENO);
   pid_t process = 0;
   const int error =
-      posix_spawnp(&process, arguments_of_it[0], nullptr, nullptr,
+      posix_spawnp(&process, arguments_of_it[0], &files, nullptr,
                    arguments_of_it.data(), environment_of_it.data());
+  posix_spawn_file_actions_destroy(&files);
+  close(file);
   if (error != 0) FailToRun(command, line[0], error);
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
@@ -110,8 +135,6 @@ void BecomePython(const std::string& command, const std::string& script,
                   const std::vector<std::string>& arguments,
                   const std::string& command_line) {
   std::vector<std::string> line = Line(command, script, arguments);
-  setenv(kProgramVariable, ProgramPath().c_str(), 1);
-  setenv(kVersionVariable, ATTNBENCH_VERSION, 1);
   setenv(kTypedVariable, command_line.c_str(), 1);
   std::vector<std::string> variables = PythonEnvironment();
   const std::vector<char*> arguments_of_it = Pointers(line);

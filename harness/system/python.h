@@ -21,18 +21,19 @@ std::string FindPython(const std::string& command,
 
 // Gives the environment of that interpreter: ours without what a user sets for
 // another Python, or for programs of his own, and what would end it or change
-// what it does. A PYTHONHOME beside ATTNBENCH_PYTHON is meant for it.
+// what it does; with this program's path and version. A PYTHONHOME beside
+// ATTNBENCH_PYTHON is meant for it.
 std::vector<std::string> PythonEnvironment();
 
-// Waits for the end of the script and gives its exit code. `script` is a path
-// in the sources, such as "scripts/relink.py". Throws UserError if the script
-// or Python is missing.
+// Waits for the end of the script, which reads `input` from its standard input,
+// and gives its exit code. `script` is a path in the sources, such as
+// "scripts/relink.py". Throws UserError if the script or Python is missing.
 int RunPython(const std::string& command, const std::string& script,
-              const std::vector<std::string>& arguments);
+              const std::vector<std::string>& arguments,
+              const std::string& input = {});
 
-// Turns this process into the script, which finds this program's path, its
-// version and what the user typed in the variables below; returns only by
-// throwing as RunPython.
+// Turns this process into the script, which also finds what the user typed in
+// the last of the variables below; returns only by throwing as RunPython.
 [[noreturn]] void BecomePython(const std::string& command,
                                const std::string& script,
                                const std::vector<std::string>& arguments,

@@ -6,6 +6,7 @@ import numpy
 
 from attnbench.analysis import names, words
 from attnbench.analysis.pairing import BASELINE
+from attnbench.answers import advice_text
 from figures import style, ticks
 
 PARTS = {"attention": "attention alone", "decoder": "the whole decoder"}
@@ -36,7 +37,7 @@ def draw(advice):
         panel.set_xlabel("times as fast as with soft attention")
         panel.grid(True, axis="x")
     style.add_foot(figure, _caption(advice), [])
-    return figure, [advice["conclusion"]]
+    return figure, [line.strip() for line in advice_text.verdicts(advice)]
 
 
 def _is_shown(one):

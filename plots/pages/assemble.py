@@ -13,7 +13,7 @@ import os
 import urllib.parse
 
 from attnbench.analysis import claims_result
-from pages import crossovers, ledger, markup, peers, pictures, tables, validity
+from pages import advice, crossovers, ledger, markup, peers, pictures, tables, validity
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 MOST_BYTES = 1_500_000  # of a page with its records
@@ -39,6 +39,7 @@ def page(documents, title, folder):
         title += " (quick run)"
     sections = [
         ("ledger", "Ledger of claims", ledger.to_html(documents, tables_of, drawn)),
+        ("advice", "Does another attention pay?", advice.to_html(documents)),
         ("figures", "Figures", pictures.to_html(drawn)),
         ("peers", "Ours against a framework", peers.to_html(documents, tables_of)),
         ("crossover", "From which length on", crossovers.to_html(documents)),

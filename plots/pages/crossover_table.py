@@ -40,6 +40,7 @@ repeated on times that other runs might have found.
 """
 
 import math
+import re
 
 from attnbench.analysis import (
     command,
@@ -236,7 +237,7 @@ def parse(arguments):
 def _outputs(text):
     if text == "=T":
         return None
-    if text.isdigit() and int(text) > 0:
+    if re.fullmatch("[0-9]+", text) and int(text) > 0:
         return int(text)
     raise load.DataError("--outputs", f"'{text}' is neither a number above 0 nor =T")
 
@@ -244,10 +245,7 @@ def _outputs(text):
 def _shares(text):
     shares = []
     for part in text.split(","):
-        try:
-            shares.append(float(part))
-        except ValueError:
-            shares.append(math.nan)
+        shares.append(command.number(part))
         if not 0 <= shares[-1] <= 1:
             raise load.DataError("--shares", f"'{part}' is not a number from 0 to 1")
     return shares

@@ -15,6 +15,8 @@ KINDS = (
     "computed",
     "authors",
     "trained",
+    "advice",
+    "diagnosis",
 )
 
 

@@ -7,11 +7,11 @@ examples:
   attnbench report sweep.json -o report.html
   attnbench report sweep.json verify.json stability.json -o report.html --title Friday
 
-A result is what run-sweep, verify, stability, roofline, claims or train wrote. The page
-needs no network and is one file, which can be mailed. Where its records would make it
-larger than 1.5 MB, they go to the folder report.html.files beside it; without that folder
-the page lacks its tables of records alone. The same results give the same bytes.
-A wrong result gives one line on stderr, exit code 2, and no page.
+A result is what run-sweep, verify, stability, roofline, claims, train, advise or diagnose
+wrote. The page needs no network and is one file, which can be mailed. Where its records
+would make it larger than 1.5 MB, they go to the folder report.html.files beside it;
+without that folder the page lacks its tables of records alone. The same results give the
+same bytes. A wrong result gives one line on stderr, exit code 2, and no page.
 """
 
 import contextlib

@@ -20,9 +20,10 @@ MAN_PAGE = os.path.join(ROOT, "scripts", "man_page.sh")
 
 
 class Anywhere(InFolder):
-    def run_here(self, *arguments, program=ATTNBENCH):
+    def run_here(self, *arguments, program=ATTNBENCH, **variables):
         return subprocess.run([os.path.abspath(program), *arguments], cwd=self.folder,
-                              capture_output=True, text=True, check=False)
+                              env={**os.environ, **variables}, capture_output=True, text=True,
+                              check=False)
 
     def gives(self, *arguments, program=ATTNBENCH):
         done = self.run_here(*arguments, program=program)
@@ -95,6 +96,39 @@ class Anywhere(InFolder):
         listed = json.loads(self.gives("list", "--json", program=program))
         self.assertIn("mine", listed["experiments"])
         self.gives("claims", "mad-linear", "--quick", program=program)
+
+    def test_an_installed_program_says_what_its_python_lacks_and_refuses_another_package(self):
+        program = self.installed()
+        bare = self.path("bare")
+        with open(bare, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n')
+        os.chmod(bare, 0o755)
+        results = os.path.join(ROOT, "results")
+        advice = os.path.join(results, "advice.json")
+        pair = [os.path.join(results, "compare", f"{name}.json") for name in ("before", "after")]
+        commands = (("advise",), ("claims", "--list"), ("compare", *pair), ("draw", advice),
+                    ("report", advice, "-o", "r.html"), ("show", advice))
+        package = self.path("usr/share/attnbench/python/attnbench/__init__.py")
+        with open(package, encoding="utf-8") as file:
+            newer = re.sub('__version__ = ".*"', '__version__ = "99.0"', file.read())
+        for python, said in ((bare, " needs numpy, scipy, pandas, jsonschema, matplotlib (apt-get"
+                                    " install python3-matplotlib "),
+                             (self.path("none"), " needs Python 3 (apt-get install python3; "),
+                             ("", f"{program}: is of attnbench ")):
+            if not python:
+                with open(package, "w", encoding="utf-8") as file:
+                    file.write(newer)
+            for command in commands:
+                done = self.run_here(*command, program=program, ATTNBENCH_PYTHON=python)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")),
+                                 (2, "", 1), done.stderr)
+                self.assertIn(said, done.stderr)
+            # What needs no Python goes on.
+            checked = self.run_here("check", pair[1], "--baseline", pair[0], program=program,
+                                    ATTNBENCH_PYTHON=python)
+            self.assertIn(checked.returncode, (0, 1), checked.stderr)
+        self.assertIn("99.0: build it again", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["bare", "usr"])
 
     def test_a_program_that_is_moved_alone_finds_its_sources(self):
         # The folder of other tests may be below the sources.

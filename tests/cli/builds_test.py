@@ -104,6 +104,16 @@ class Programs(BuildsTest):
         self.assertNotIn("SLOWER", {row["verdict"] for row in document["rows"]})
         self.assertEqual(sorted(os.listdir(self.folder)), ["other", "small.json"])
 
+    def test_a_path_may_begin_with_a_dash(self):
+        os.symlink(PROGRAM, self.path("-program"))
+        self.write("-small.json", json.dumps(EXPERIMENT))
+        done = subprocess.run(
+            [PROGRAM, "compare", "--programs", "--processes", "2", "--repetitions", "1", "--json",
+             "--", "-program", PROGRAM, "-small.json"],
+            cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertIn(done.returncode, (0, 1, 5), done.stderr)
+        self.assertEqual(json.loads(done.stdout)["a"]["path"], "-program")
+
     def test_what_is_no_program_of_this_form_is_refused_before_anything_is_measured(self):
         stranger = self.write("stranger", "#!/bin/sh\necho hello\n")
         older = self.write("older", "#!/bin/sh\necho '{\"context\": {}}'\n")

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import unittest
 
+import attnbench
 import made_up
 from documents import ROOT
 from in_folder import InFolder
@@ -115,6 +116,14 @@ class Started(InFolder):
                      ATTNBENCH_PROGRAM="/mine/attnbench-wait_k", ATTNBENCH_PROGRAM_VERSION="0.0.9",
                      parts=("/mine/attnbench-wait_k: is of attnbench 0.0.9, and ",
                             ": build it again"))
+        # Every command says what it is, and from where.
+        told = self.write("told", '#!/bin/sh\necho $ATTNBENCH_PROGRAM_VERSION '
+                                  '"$ATTNBENCH_PROGRAM" >> told.txt\n', stat.S_IRWXU)
+        for words in (("draw", "--list"), ("show", os.path.join(ROOT, "results/advice.json"))):
+            self.assertEqual(self.run_here(ATTNBENCH, *words, ATTNBENCH_PYTHON=told),
+                             (0, "", ""))
+        with open(self.path("told.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), f"{attnbench.__version__} {ATTNBENCH}\n" * 2)
 
     def test_a_refusal_names_the_interpreter(self):
         gone = self.path("gone")
@@ -122,7 +131,8 @@ class Started(InFolder):
                      parts=(gone, "No such file", "ATTNBENCH_PYTHON names one"))
         bare = self.write("bare", f'#!/bin/sh\nexec {SYSTEM} -S "$@"\n', stat.S_IRWXU)
         for command in (("draw", "r.json"), ("report", "r.json", "-o", "r.html"),
-                        ("compare", "r.json", "r.json"), ("claims", "--judge", "--results", ".")):
+                        ("compare", "r.json", "r.json"), ("claims", "--judge", "--results", "."),
+                        ("advise",), ("show", os.path.join(ROOT, "results/advice.json"))):
             self.refused(ATTNBENCH, *command, ATTNBENCH_PYTHON=bare, parts=(
                 f"attnbench: {SYSTEM}: No module named '", f"attnbench {command[0]} needs",
                 "ATTNBENCH_PYTHON names another"))

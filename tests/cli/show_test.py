@@ -10,6 +10,8 @@ from documents import strict, validate
 from result_files import ROOT, ResultFilesTest, fail, markdown_texts, run, set_times, sweep
 
 DECODERS = os.path.join("results", "claims", "translation.json")
+ADVICE = os.path.join(ROOT, "results", "advice.json")
+DIAGNOSIS = os.path.join(ROOT, "results", "diagnosis.json")
 SMALL = ("--mechanism", "soft,mocha,memory", "-T", "6,4", "-w", "2,3", "-K", "2", "-d", "4",
          "--repetitions", "3")
 
@@ -59,6 +61,22 @@ class Show(ResultFilesTest):
         text = self.gives(0, "show", self.path("r.json"), "--format", "markdown")[0]
         self.assertEqual(text.count("| T=6 U=6 d=4 B=1 | "), 4)
         self.assertEqual({line.count("|") for line in text.splitlines() if "|" in line}, {7})
+
+    def test_advice_comes_by_a_pipe_and_in_its_place_among_others(self):
+        with open(ADVICE, encoding="utf-8") as piped:
+            advice = run("show", "-", stdin=piped).stdout
+        self.assertTrue(advice.startswith("valid, 4 warnings\n"), advice)
+        self.assertEqual(self.gives(0, "show", self.path("r.json"), ADVICE, DIAGNOSIS),
+                         (self.swept.stdout + advice + self.gives(0, "show", DIAGNOSIS)[0], ""))
+
+    def test_nothing_is_printed_before_every_file_is_known_to_be_one(self):
+        def change(document):
+            del document["lengths"]
+        with open(ADVICE, encoding="utf-8") as file:
+            broken = self.changed("broken.json", strict(file.read()), change)
+        for last, what in ((broken, f"{broken}: lengths is missing"),
+                           (self.path("none.json"), "none.json: cannot be read")):
+            self.refused(("show", self.path("r.json"), ADVICE, last), what)
 
     def test_a_decoder_that_attends_to_nothing_is_marked(self):
         done = run("run-sweep", "--mechanism", "soft,monotonic", "-T", "10", "-d", "8",

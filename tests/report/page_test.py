@@ -12,14 +12,19 @@ import xml.etree.ElementTree
 
 import hostile
 import results
-from attnbench.analysis import command, whole_file, words as markup_words
+from attnbench.analysis import command, load, whole_file, words as markup_words
 from hostile import NAMES
 from parsed import Page, unpacked
 from results import HOSTILE, POINTS, ROOT, ReportCase
 
 import made_up
 import made_up_claims
+from figures import draw
 from pages import assemble, validity
+
+
+def committed(name):
+    return json.loads((ROOT / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 class PageTest(ReportCase):
@@ -34,6 +39,8 @@ class PageTest(ReportCase):
             results.claims(),
             results.computed(),
             made_up.stability_document(),
+            committed("advice"),
+            committed("diagnosis"),
         )
         return PageTest.whole
 
@@ -59,6 +66,33 @@ class PageTest(ReportCase):
                     self.assertIn(target[1:], known)
             for used in re.findall(r"url\(#([^)]*)\)", str(attributes)):
                 self.assertIn(used, known)
+
+    def test_advice_has_its_table_its_verdicts_and_its_figure(self):
+        document = committed("advice")
+        text = self.read(document).words()
+        for words in (document["conclusion"], "mocha w=4 20.2 ms [15.8, 25.7] 2.29x [2.08, 2.52]",
+                      "AP, DAL: mean share", "limit: soft's decoder", "attention alone",
+                      "T = 400, U = 60", "random weights"):
+            self.assertIn(words, text)
+        document["context"].update(valid=False, invalid_reasons=["a debug build"])
+        text = self.read(document).words()
+        # Its raw JSON has the conclusion.
+        self.assertNotIn(document["conclusion"], text.rpartition("Validity and context")[0])
+        self.assertIn("Not valid: a debug build.", text)
+        self.assertIn("No verdict: the run is INVALID", text)
+
+    def test_a_diagnosis_has_its_figure_and_its_variants_as_records(self):
+        page = self.read(committed("diagnosis"))
+        self.assertIn("monotonic: wrong by more than 0.01: MAD; TensorFlow;", page.words())
+        self.assertIn("mechanisms: variants (10 rows)", page.words())
+
+    def test_a_cell_that_was_measured_and_has_no_time_is_one_line(self):
+        cells = results.plain_cells()
+        cells[0].update(median_ns=None, samples_ns=[])
+        path = self.write(results.sweep(cells), "counts.json")
+        self.refused([path, "-o", str(self.folder / "counts.html")], "counts.json: cells[0]")
+        with self.assertRaisesRegex(load.DataError, r"counts.json: cells\[0\]"):
+            draw.draw_files([path])
 
     def test_headings_go_down_one_level_at_a_time(self):
         levels = [int(tag[1]) for tag, _ in self.everything().elements

@@ -4,6 +4,7 @@ itself.
 
 import argparse
 import difflib
+import math
 import re
 import sys
 
@@ -46,6 +47,16 @@ def unknown(kind, given, known):
     nearest = difflib.get_close_matches(given, known, n=1, cutoff=0.4)
     hint = f"did you mean '{nearest[0]}'?" if nearest else f"known: {', '.join(known)}"
     return f"unknown {kind} '{shortened(given)}'; {hint}"
+
+
+def number(text):
+    """A number as the program takes it (std::from_chars): ASCII digits, nothing around or
+    between them, and finite. Others are NaN, which is in no range.
+    """
+    is_number = re.fullmatch(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", text,
+                             re.ASCII | re.IGNORECASE)
+    value = float(text) if is_number else math.nan
+    return value if math.isfinite(value) else math.nan
 
 
 def counted(number, thing):

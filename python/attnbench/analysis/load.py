@@ -14,14 +14,11 @@ that are computed with are kept as Python objects.
 import collections
 import json
 import math
-import os
 import re
-import stat
-import sys
 
 import pandas
 
-from attnbench.analysis import command, schema, workloads
+from attnbench.analysis import command, input_file, schema, workloads
 
 SCHEMA_VERSION = 1
 
@@ -32,8 +29,6 @@ AXES = frozenset(CELL["identity"]) - {"mechanism", "options"}
 OUTCOMES = frozenset(CELL["properties"]) - frozenset(CELL["identity"])
 STATUSES = ("ok", "invalid", "error", "timeout", "skipped")
 DECODER = "decoder"  # the scope of whole decoders
-# What is made of a larger file takes many seconds.
-MOST_UNTOLD_BYTES = 8 << 20
 # No time of a machine is beyond these; figures and fits need room around theirs.
 LEAST_NS, MOST_NS = 1e-9, 1e24
 
@@ -53,18 +48,7 @@ def read_json(path):
     output can hold, becomes U+FFFD. "-" is standard input.
     """
     try:
-        of_input = path == "-"
-        with open(sys.stdin.fileno() if of_input else path, encoding="utf-8-sig",
-                  closefd=not of_input) as stream:
-            state = os.fstat(stream.fileno())
-            # A device may have no end.
-            if not of_input and not (stat.S_ISREG(state.st_mode) or stat.S_ISFIFO(state.st_mode)):
-                raise DataError(path, "cannot be read: is neither a file nor a pipe")
-            size = state.st_size
-            if size > MOST_UNTOLD_BYTES:
-                print(command.printable(f"{command.PROGRAM}: reading {path}: {size >> 20} MiB, "
-                                        "which takes a while"), file=sys.stderr, flush=True)
-            text = stream.read()
+        text = input_file.read(path).decode("utf-8-sig")
         document = json.loads(
             text,
             parse_constant=_refuse_constant,
@@ -72,8 +56,8 @@ def read_json(path):
             parse_int=_finite(int),
             object_pairs_hook=_object,
         )
-    except OSError as error:
-        raise DataError(path, f"cannot be read: {error.strerror}") from error
+    except input_file.Unreadable as error:
+        raise DataError(path, f"cannot be read: {error}") from error
     except (ValueError, RecursionError) as error:
         raise DataError(path, f"not JSON: {error}") from error
     if not isinstance(document, dict):
@@ -299,6 +283,7 @@ def check_schema(document, name, path):
     if error is not None:
         place, what = error
         raise DataError(f"{path}: {place}" if place else path, what)
+    schema.take_whole(document, name)
 
 
 def require_some(document, key, path):

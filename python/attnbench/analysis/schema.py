@@ -53,6 +53,44 @@ def error_of(document, schema):
     return _first_error(document, BASE(schema))
 
 
+def take_whole(document, name):
+    """Puts 10 in the place of 10.0 wherever the schema has an integer: the program takes
+    either, but Python counts by an int alone.
+    """
+    whole = _whole_of(name)
+    if whole:
+        whole(document)
+
+
+@functools.cache
+def _whole_of(name):
+    return _whole(read(name))
+
+
+def _whole(schema):
+    """A function that does so in a value, and gives the value; None where the schema has no
+    integer. Only members that may be one are looked at: most numbers are times.
+    """
+    if "integer" in _types(schema.get("type", "")):
+        return lambda v: int(v) if isinstance(v, float) and v.is_integer() else v
+    options = [found for one in schema.get("anyOf", ()) if (found := _whole(one))]
+    if options:
+        return options[0]
+    members = {name: found for name, one in schema.get("properties", {}).items()
+               if (found := _whole(one))}
+    item = "items" in schema and _whole(schema["items"])
+
+    def inside(value):
+        if isinstance(value, dict):
+            for name in members.keys() & value.keys():
+                value[name] = members[name](value[name])
+        elif isinstance(value, list) and item:
+            value[:] = map(item, value)
+        return value
+
+    return inside if members or item else None
+
+
 def _first_error(document, validator):
     best = jsonschema.exceptions.best_match
     error = best(validator.iter_errors(document))

@@ -25,7 +25,9 @@ import warnings
 # Older ones refuse `int | None` as the type of a member.
 LEAST_VERSION = (3, 10)
 PACKAGES = ("numpy", "scipy", "pandas", "jsonschema", "matplotlib")
-NEEDED = "numpy, scipy, pandas, jsonschema and matplotlib (scripts/setup.sh installs them)"
+# An installation has no scripts/setup.sh.
+NEEDED = (f"{', '.join(PACKAGES)} (apt-get install python3-matplotlib python3-pandas "
+          "python3-scipy python3-jsonschema, or pip install matplotlib pandas scipy jsonschema)")
 INTERNAL_ERROR = 4
 
 

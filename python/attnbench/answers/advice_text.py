@@ -2,6 +2,7 @@
 the table, what its columns mean, and the verdicts.
 """
 
+import json
 import sys
 
 from attnbench.analysis import command, load, pairing, words
@@ -35,51 +36,67 @@ SPEED_ONLY = ("speed only: weights are random; what each mechanism learns: "
 COMES = {"frames": "T entries come", "outputs": "U outputs are wanted"}
 
 
-def main(arguments=None):
-    """Prints a document as `advise` did; `attnbench show` runs it."""
-    parser = command.parser("attnbench show", __doc__)
-    parser.add_argument("advice")
+def main():
+    """Prints what `attnbench show` has on standard input: texts, and advice as
+    `advise` printed it.
+    """
+    texts = []
     try:
-        path = parser.parse_args(arguments).advice
-        document = load.read(path, "advice")
+        for one in json.load(sys.stdin):
+            if "advice" in one:
+                load.require_kind(one["advice"], one["path"], "advice")
+            texts.append(of(one["advice"]) if "advice" in one else one["text"])
     except load.DataError as error:
         return command.fail(error)
-    sys.stdout.write(command.printable(of(document)))
+    sys.stdout.write(command.printable("".join(texts)))
     return 0
 
 
 def of(document):
-    context, found = document["context"], document["mechanisms"]
+    context = document["context"]
+    shape, rows, notes = parts(document)
+    lines = [words.validity_text(context)]
+    lines += [f"  warning: {warning}" for warning in context["warnings"]]
+    return "\n".join([*lines, *shape.splitlines(), *aligned(rows), *notes,
+                      *verdicts(document), ""])
+
+
+def parts(document):
+    """Gives what was measured, the rows of the table with its head first, and
+    what they mean.
+    """
+    found = document["mechanisms"]
     rates = document.get("rates") or {}
     rates = {name: rates[f"{name}_per_second"] for name in COMES
              if rates.get(f"{name}_per_second")}
-    lines = [words.validity_text(context)]
-    lines += [f"  warning: {warning}" for warning in context["warnings"]]
+    shape = _shape_line(document["shape"])
     if "model" in document:
-        lines.append(_model_line(document["model"]))
-    lines.append(_shape_line(document["shape"]))
-    lines += aligned([
+        shape = f"{_model_line(document['model'])}\n{shape}"
+    rows = [
         ("mechanism", "attention", "speed-up", "whole decoder", "speed-up",
          *(f"RTF by {name}" for name in rates), "AP", "DAL", "energies",
-         "faster from T ="), *(_row(one, rates) for one in found)])
+         "faster from T ="), *(_row(one, rates) for one in found)]
     is_captured = "workload" in document["shape"]
     words_of_notes = OF_CAPTURED if is_captured else OF_SHAPE
-    lines += [note.format_map(words_of_notes) for note in NOTES]
-    lines += [*_limit_lines(document), *_rates_lines(rates, is_captured)]
+    notes = [*(note.format_map(words_of_notes) for note in NOTES),
+             *_limit_lines(document), *_rates_lines(rates, is_captured)]
     if any(map(_is_marked, found)):
         read = 100 * LEAST_READ * document["shape"]["memory_read"]
-        lines.append(
+        notes.append(
             f"*: under {read:.0f} % of the memory was read, or over "
             f"{100 * MOST_EMPTY:.0f} % of the outputs had no context: faster "
             "than trained weights would be")
-    lines.append(SPEED_ONLY)
-    judged = [one for one in found if one.get("verdict")]
-    if context["valid"] and len(judged) > 1:
-        lines += aligned(
-            [(one["mechanism"], _verdict_text(one)) for one in judged])
+    return shape, rows, [*notes, SPEED_ONLY]
+
+
+def verdicts(document):
+    """A line for each of several mechanisms, and the conclusion."""
     # Older documents have another conclusion of a run that is not valid.
-    last = document["conclusion"] if context["valid"] else NO_VERDICT
-    return "\n".join([*lines, last, ""])
+    if not document["context"]["valid"]:
+        return [NO_VERDICT]
+    judged = [one for one in document["mechanisms"] if one.get("verdict")]
+    lines = aligned([(one["mechanism"], _verdict_text(one)) for one in judged])
+    return [*lines * (len(judged) > 1), document["conclusion"]]
 
 
 def _model_line(model):

@@ -3,7 +3,6 @@ of a trained model's, and says whether another attention pays there.
 """
 
 import json
-import math
 import os
 import sys
 
@@ -98,11 +97,8 @@ def rates_of(options):
 
 
 def _rate(typed, option):
-    try:
-        rate = float(typed)
-    except ValueError:
-        rate = math.nan
-    if not 0 < rate < math.inf:
+    rate = command.number(typed)
+    if not rate > 0:
         raise load.DataError(option, f"'{command.shortened(typed)}' is no "
                              "number above 0, such as 12.5")
     return rate
@@ -132,11 +128,14 @@ def model_of(options, processes, folder):
     threshold reads), and how that decoding went.
     """
     path = os.path.join(folder, "decoded.json")
-    typed = _handed_over(options, ("model", "sequences"))
-    printed = processes.attnbench("decode", *typed, "-o", path)
-    decoded = load.read_json(path)
-    of_run, choices = decoded["run"]["settings"], decoded["choices"]
-    if choices is None:
+    # One sequence shows whether the model chooses, before minutes of decoding.
+    for count in ["--sequences=1"], _handed_over(options, ("sequences",)):
+        printed = processes.attnbench(
+            "decode", f"--model={options.model}", *count, "-o", path, "--force")
+        decoded = load.read_json(path)
+        of_run, choices = decoded["run"]["settings"], decoded["choices"]
+        if choices is not None:
+            continue
         raise load.DataError(
             f"{options.model}: run.settings.mechanism",
             f"is {of_run['mechanism']}, which chooses no entries, so there is "

@@ -4,7 +4,6 @@ options do.
 """
 
 import json
-import re
 import sys
 
 from attnbench.analysis import command, load
@@ -63,12 +62,12 @@ def known_format(name):
 
 def share(text, option):
     """As the program reads one (ParseShare)."""
-    is_number = re.fullmatch(r"(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", text, re.ASCII | re.IGNORECASE)
-    if not is_number or not 0 < float(text) < 1:
+    value = command.number(text)
+    if not 0 < value < 1:
         raise command.UsageError(
             f"{option}: '{command.shortened(text)}' is not allowed; allowed: a number between "
             "0 and 1, both excluded, such as 0.05")
-    return float(text)
+    return value
 
 
 def of_programs(options):
@@ -79,7 +78,7 @@ def of_programs(options):
             "build/release experiments/ci.json")
     given = {name: getattr(options, name[2:].replace("-", "_")) for name in OF_PROGRAMS}
     printed = measure.Processes("compare").attnbench(
-        "measure-in-turn", options.a, options.b, options.experiment,
-        *["--quick"] * options.quick,
-        *(f"{name}={value}" for name, value in given.items() if value is not None))
+        "measure-in-turn", *["--quick"] * options.quick,
+        *(f"{name}={value}" for name, value in given.items() if value is not None),
+        "--", options.a, options.b, options.experiment)
     return list(zip((options.a, options.b), json.loads(printed)))

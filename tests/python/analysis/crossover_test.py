@@ -364,6 +364,9 @@ class Table(PlotTest):
             return lambda made: made.update(cells=list(filter(test, made["cells"])))
         refused(lambda made: None, "--outputs", "whole decoders",
                 options=("--outputs", "64"))
+        for option, number in (("--outputs", "²"), ("--outputs", "1_0"), ("--shares", "1_0"),
+                               ("--shares", " 1"), ("--shares", "nan")):
+            refused(lambda made: None, f"{option}: '{number}' is n", options=(option, number))
         refused(only(lambda c: c["mechanism"] != "soft" or c["beam"] == 4),
                 "mechanism soft, d = 64, beam 1")
         refused(only(lambda c: c["mechanism"] == "none"), "cells")

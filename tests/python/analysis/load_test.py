@@ -9,14 +9,15 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from unittest import mock
 
 from plot_case import ROOT, PlotTest
-from attnbench.analysis import load
+from attnbench.analysis import input_file, load
 import made_up
 
-PROGRAM = os.environ["ATTNBENCH"]
+PROGRAM = os.environ.get("ATTNBENCH")  # mutations have none
 
 
 class LoadTest(PlotTest):
@@ -57,7 +58,7 @@ class LoadTest(PlotTest):
         large = f"attnbench: reading {path}: 0 MiB, which takes a while\n"
         for most, told in ((1 << 20, ""), (100, large)):
             said = io.StringIO()
-            with mock.patch.object(load, "MOST_UNTOLD_BYTES", most), \
+            with mock.patch.object(input_file, "MOST_UNTOLD_BYTES", most), \
                     contextlib.redirect_stderr(said):
                 load.load(path)
             self.assertEqual(said.getvalue(), told)
@@ -104,6 +105,48 @@ class LoadTest(PlotTest):
         for number in (2**63, 1e20):
             with self.assertRaisesRegex(load.DataError, "memory_length is"):
                 self.load([{**cell, "memory_length": number}])
+
+    def test_a_whole_number_may_be_written_with_a_point(self):
+        cell = made_up.make_cell("soft", 3, 3, samples_ns=[1.0, 2.0, 3.0, 4.0], processes=2)
+        cell["median_ns"] = 2.0
+        document = made_up.make_document([{**cell, "memory_length": 3e0, "processes": 2.0,
+                                           "chunk_width": 4.0}])
+        document["schema_version"] = 1.0
+        read = load.read(self.write(document), "sweep")
+        (found,) = read["cells"]
+        for name, wanted in (("memory_length", 3), ("processes", 2), ("chunk_width", 4)):
+            self.assertEqual((found[name], type(found[name])), (wanted, int))
+        # Times stay what they are: numpy's integers would overflow.
+        self.assertEqual({type(one) for one in (found["median_ns"], *found["samples_ns"])},
+                         {float})
+        with self.assertRaisesRegex(load.DataError, "processes is 1.5, it must be integer"):
+            self.load([{**cell, "processes": 1.5}])
+
+    def test_a_pipe_without_a_writer_is_refused_and_one_with_a_writer_read(self):
+        path = f"{self.write({})}.fifo"
+        os.mkfifo(path)
+        with mock.patch.object(input_file, "MOST_SECONDS_WITHOUT_WRITER", 0.1), \
+                self.assertRaisesRegex(load.DataError, "a pipe that nobody writes to"):
+            load.read_json(path)
+        writer = os.open(path, os.O_RDWR)
+        with mock.patch.object(input_file, "MOST_SECONDS_OF_WAITING", 0.1), \
+                mock.patch.object(input_file, "MOST_SECONDS_WITHOUT_WRITER", 0.1), \
+                self.assertRaisesRegex(load.DataError, "a pipe, and nothing came"):
+            load.read_json(path)
+        late = threading.Timer(0.2, lambda: pathlib.Path(path).write_text('{"a": 1}', "utf-8"))
+        os.close(writer)
+        late.start()
+        self.assertEqual(load.read_json(path), {"a": 1})
+        late.join()
+
+    def test_a_file_is_no_larger_than_the_program_takes(self):
+        path = self.write({"a": "b" * 100})
+        with mock.patch.object(input_file, "MOST_BYTES", 50), \
+                self.assertRaisesRegex(load.DataError, "cannot be read: is larger than 0 MiB"):
+            load.read_json(path)
+        source = (ROOT / "harness" / "base" / "json_file.h").read_text(encoding="utf-8")
+        most = int(re.search(r"most_mebibytes = (\d+)", source)[1])
+        self.assertEqual(input_file.MOST_BYTES, most << 20)
 
     def test_every_status_is_kept_and_has_no_times(self):
         cells = [made_up.make_cell("soft", t, 3) for t in range(1, 6)]

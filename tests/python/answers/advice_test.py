@@ -1,6 +1,7 @@
 """Guards against advice that takes one cell's time for another's, a gain that cannot be
 told for one that can, or a scan that read nothing for a fast one."""
 
+import contextlib
 import copy
 import io
 import json
@@ -9,6 +10,7 @@ import os
 import tempfile
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
+from unittest import mock
 
 import made_up
 from documents import validate
@@ -55,6 +57,25 @@ def sweep(rest=4000, monotonic=50, read=1.0, empty=0.0):
 
 def advised(shape=None, rates=None, **of_sweep):
     return advice.of(sweep(**of_sweep), shape or SHAPE, rates=rates)
+
+
+class Decoding:
+    """Stands for the program: writes what `decode` would of a model of the mechanism."""
+
+    def __init__(self, chooses):
+        self.chooses, self.asked = chooses, []
+
+    def attnbench(self, *words):
+        self.asked.append([one for one in words if one.startswith("--sequences")])
+        choices = {"memory_read": 0.5, "zero_contexts": 0.0, "latency": None}
+        document = {
+            "run": {"settings": {"mechanism": "soft", "dim": 6, "chunk_width": 4,
+                                 "num_contexts": 32}},
+            "choices": choices if self.chooses else None, "symbols": 4, "vocabulary": 20,
+            "sequences": [{"memory_length": 3}] * 2}
+        with open(words[words.index("-o") + 1], "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        return "a model\n"
 
 
 def invalid(document):
@@ -241,6 +262,19 @@ class TrainedModels(unittest.TestCase):
             "of its outputs without a context; AP 0.40, DAL 3.0 entries\n", advice_text.of(document))
 
 
+    def test_one_that_does_not_choose_is_refused_before_it_decodes_more_than_one_sequence(self):
+        options = advise.parse(["--model", "m.json", "--sequences", "50"])
+        for chooses, asked in ((False, ["1"]), (True, ["1", "50"])):
+            program = Decoding(chooses)
+            refused = contextlib.nullcontext() if chooses else self.assertRaisesRegex(
+                load.DataError, "m.json: run.settings.mechanism: is soft, which chooses no")
+            with tempfile.TemporaryDirectory() as folder, refused:
+                start, model = advise.model_of(options, program, folder)
+                self.assertEqual((start["memory_length"], start["output_length"]), (3, 2))
+                self.assertEqual((start["memory_read"], model["text"]), (0.5, "a model"))
+            self.assertEqual(program.asked, [[f"--sequences={count}"] for count in asked])
+
+
 class Requests(unittest.TestCase):
     def test_a_source_has_each_length_and_outputs_in_proportion(self):
         asked = advice.request(SHAPE, ["soft", "none"])
@@ -266,15 +300,13 @@ class Shown(unittest.TestCase):
         self.assertIn("limit: ", advice_text.of(document))
 
     def test_a_document_that_is_wrong_is_told(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "a.json")
-            document = advised()
-            del document["lengths"]
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(document, file)
-            error, out = io.StringIO(), io.StringIO()
-            with redirect_stderr(error), redirect_stdout(out):
-                self.assertEqual(advice_text.main([path]), 2)
+        document = advised()
+        del document["lengths"]
+        given = io.StringIO(json.dumps(
+            [{"text": "of another\n"}, {"path": "a.json", "advice": document}]))
+        error, out = io.StringIO(), io.StringIO()
+        with mock.patch("sys.stdin", given), redirect_stderr(error), redirect_stdout(out):
+            self.assertEqual(advice_text.main(), 2)
         self.assertIn("a.json: lengths is missing", error.getvalue())
         self.assertEqual(out.getvalue(), "")
 
