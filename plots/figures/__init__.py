@@ -266,6 +266,10 @@ FIGURES = {
         "trained",
         "runs of mechanisms that choose with a histogram of p",
     ),
+    "instructions": Entry(
+        times.draw_instructions, times.has_instructions, "sweep",
+        "cells of run-sweep --measure instructions", times.title_of_instructions
+    ),
     "times": Entry(
         times.draw, times.has_data, "sweep", "any cell with a time", times.title
     ),

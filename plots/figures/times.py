@@ -1,5 +1,5 @@
-"""The times of any sweep: lines over the axis that has the most values, or bars where
-no axis of numbers varies.
+"""The times of any sweep, or its counts of instructions: lines over the axis that has
+the most values, or bars where no axis of numbers varies.
 
 It is for sweeps that no other figure is meant for. Other axes that vary have a panel for
 each of their values; a cell that has no such axis (memory has no energy) is in all of
@@ -10,7 +10,10 @@ import collections
 import json
 import math
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from matplotlib.ticker import EngFormatter
 
 from attnbench.analysis import load, names, series, settings, words
 from figures import style, ticks
@@ -29,35 +32,70 @@ TITLE_PT = 8
 ROW_IN = 0.15
 
 
+@dataclass(frozen=True)
+class _Measure:
+    name: str
+    text: Callable  # of a value
+    tick: Callable
+
+
+TIME = _Measure("time", words.time_text, ticks.time_tick)
+INSTRUCTIONS = _Measure("instructions", "{:,.0f}".format, EngFormatter(sep=""))
+
+
 def has_data(cells):
     return bool((cells["status"] == "ok").any())
 
 
-def title(cells):
-    """Says what was timed, over what, at which sizes."""
-    return _title(_plan(_timed(cells)))
+def has_instructions(cells):
+    return "instructions" in cells and bool(cells["instructions"].notna().any())
+
+
+def title(cells, measure=TIME):
+    """Says what was measured, over what, at which sizes."""
+    return _title(_plan(_timed(cells)), measure)
+
+
+def title_of_instructions(cells):
+    return title(_counted(cells), INSTRUCTIONS)
 
 
 def draw(cells):
-    chosen = series.times(_timed(cells))
+    return _draw(cells, series.times(_timed(cells)), TIME)
+
+
+def draw_instructions(cells):
+    counted = _counted(cells)
+    spans = {"value": counted["instructions"], "low": math.nan, "high": math.nan}
+    return _draw(cells, counted.assign(**spans), INSTRUCTIONS)
+
+
+def _counted(cells):
+    if not has_instructions(cells):
+        raise load.DataError(cells.attrs["path"], "no cell has a count of instructions")
+    return cells[cells["instructions"].notna()]
+
+
+def _draw(cells, chosen, measure):
     plan = _plan(chosen)
     panels = _panels(plan)
     shown = dict(list(panels.items())[:MOST_PANELS])
     looks = style.looks(list(dict.fromkeys(row["label"] for row in plan.rows)))
-    figure, grid = _new_figure(plan, shown)
+    figure, grid = _new_figure(_title(plan, measure), plan, shown)
     is_log = _spans_much([row["value"] for row in plan.rows])
     most = max(map(len, shown.values()))
     for axes, (name, rows) in zip(grid.flat, shown.items()):
         if plan.x is None:
-            _draw_bars(axes, rows, looks, most)
+            _draw_bars(axes, rows, looks, most, measure)
         else:
-            _draw_lines(axes, rows, plan.x, looks, is_log)
+            _draw_lines(axes, rows, plan.x, looks, is_log, measure)
         axes.set_title(name)
     for axes in grid.flat[len(shown):]:
         axes.set_axis_off()
     handles = [style.handle(*one) for one in looks.items()] if plan.x else []
-    style.add_foot(figure, words.caption(chosen, _text(cells, panels)), handles)
-    return figure, [_headline(name, rows, plan.x) for name, rows in shown.items()]
+    text = _text(len(cells) - len(chosen), chosen, panels, measure)
+    style.add_foot(figure, words.caption(chosen, text), handles)
+    return figure, [_headline(name, rows, plan.x, measure) for name, rows in shown.items()]
 
 
 # ---- what is drawn where ----------------------------------------------------
@@ -181,7 +219,7 @@ def _has(panel, own):
 # ---- drawing ----------------------------------------------------------------
 
 
-def _new_figure(plan, shown):
+def _new_figure(headline, plan, shown):
     columns = min(MOST_COLUMNS, len(shown))
     if len(shown) == 4:
         columns = 2
@@ -190,7 +228,7 @@ def _new_figure(plan, shown):
         height = 0.8 + ROW_IN * max(map(len, shown.values()))
     figure, grid = style.new_figure(-(-len(shown) // columns), columns, height, width)
     letters = int(width * 72 / (0.57 * TITLE_PT))
-    figure.suptitle("\n".join(textwrap.wrap(_title(plan), letters)), fontsize=TITLE_PT)
+    figure.suptitle("\n".join(textwrap.wrap(headline, letters)), fontsize=TITLE_PT)
     return figure, grid
 
 
@@ -198,7 +236,7 @@ def _spans_much(values):
     return min(values) > 0 and max(values) / min(values) > MOST_LINEAR
 
 
-def _draw_lines(axes, rows, x, looks, is_log):
+def _draw_lines(axes, rows, x, looks, is_log, measure):
     lines = collections.defaultdict(list)
     for row in rows:
         lines[row["label"]].append(row)
@@ -214,14 +252,14 @@ def _draw_lines(axes, rows, x, looks, is_log):
                 axes.axhline(row["value"], **look)
     _set_x_axis(axes, sorted({row[x] for row in rows if _is_number(row[x])}))
     axes.set_xlabel(_axis_text(rows, x))
-    axes.set_ylabel("time")
+    axes.set_ylabel(measure.name)
     axes.grid(True)
     if is_log:
         axes.set_yscale("log")
-        ticks.log_ticks(axes.yaxis, *axes.get_ylim(), ticks.time_tick)
+        ticks.log_ticks(axes.yaxis, *axes.get_ylim(), measure.tick)
     else:
         axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(ticks.time_tick)
+        axes.yaxis.set_major_formatter(measure.tick)
 
 
 def _set_x_axis(axes, values):
@@ -241,7 +279,7 @@ def _axis_text(rows, x):
     return f"{text} = U" if is_square else text
 
 
-def _draw_bars(axes, rows, looks, places):
+def _draw_bars(axes, rows, looks, places, measure):
     """Draws a bar for each row, in as many places as the fullest panel has."""
     longest = max(max(row["value"], _end(row)) for row in rows)
     for place, row in enumerate(rows):
@@ -249,15 +287,15 @@ def _draw_bars(axes, rows, looks, places):
                   alpha=0.5)
         if math.isfinite(row["high"]):
             axes.plot([row["low"], row["high"]], [place, place], color="#000000")
-        axes.text(_end(row) + 0.02 * longest, place, words.time_text(row["value"]),
+        axes.text(_end(row) + 0.02 * longest, place, measure.text(row["value"]),
                   fontsize=style.SMALLEST_PT, va="center")
     axes.set_yticks(range(len(rows)), [names.label(row["label"]) for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(places - 0.4, -0.6)
     axes.set_xlim(0, 1.4 * longest)
-    axes.xaxis.set_major_formatter(ticks.time_tick)
+    axes.xaxis.set_major_formatter(measure.tick)
     axes.locator_params(axis="x", nbins=4)
-    axes.set_xlabel("time")
+    axes.set_xlabel(measure.name)
     axes.grid(True, axis="x")
 
 
@@ -268,13 +306,13 @@ def _end(row):
 # ---- words ------------------------------------------------------------------
 
 
-def _title(plan):
+def _title(plan, measure):
     rows = plan.rows
     modes, mechanisms = _values(rows, "mode"), _values(rows, "mechanism")
     work = WORKS.get(modes[0], modes[0]) if len(modes) == 1 else "each mode"
     if _values(rows, "scope") == [load.DECODER]:
         work = "a whole decoder"
-    text = f"Time of {work}"
+    text = f"{measure.name.capitalize()} of {work}"
     if len(mechanisms) == 1:
         text += f" with {mechanisms[0]}"
     if plan.x is not None:
@@ -291,27 +329,29 @@ def _title(plan):
     return ", ".join(filter(None, [text, *sizes]))
 
 
-def _text(cells, panels):
+def _text(left_out, cells, panels, measure):
     is_whole = set(cells["scope"]) == {load.DECODER}
-    text = ("Time to translate all sources" if is_whole else "Time of all outputs")
-    text += ", with its 95 % interval where there are several rounds."
-    without = int((cells["status"] != "ok").sum())
-    if without:
-        text += f" Left out: {without} of {len(cells)} cells, which have no time."
+    text = measure.name.capitalize()
+    text += " to translate all sources" if is_whole else " of all outputs"
+    text += (", with its 95 % interval where there are several rounds."
+             if measure == TIME else ", counted by valgrind, whatever else the machine did.")
+    if left_out:
+        text += (f" Left out: {left_out} of {left_out + len(cells)} cells, which have no "
+                 f"{measure.name}.")
     if len(panels) > MOST_PANELS:
         text += f" Not shown: {len(panels) - MOST_PANELS} of {len(panels)} settings."
     return text
 
 
-def _headline(name, rows, x):
-    """Tells the time of each line at its end, or of each bar."""
+def _headline(name, rows, x, measure):
+    """Tells the value of each line at its end, or of each bar."""
     at = ""
     if x is not None:
         last = max(row[x] for row in rows if _is_number(row[x]))
         at = settings.setting_text(x, last)
         rows = [row for row in rows if row[x] == last or not _is_number(row[x])]
-    times = "; ".join(
-        f"{row['label']} {words.time_text(row['value'])}"
+    values = "; ".join(
+        f"{row['label']} {measure.text(row['value'])}"
         for row in sorted(rows, key=lambda row: row["value"])
     )
-    return ": ".join(filter(None, [", ".join(filter(None, [name, at])), times]))
+    return ": ".join(filter(None, [", ".join(filter(None, [name, at])), values]))

@@ -63,6 +63,22 @@ class TimesTest(PlotTest):
                          {"soft": 900, "MoChA, w = 2": 300, "MoChA, w = 4": 600})
         self.assertEqual(lines, ["mocha, w = 2 300 ns; mocha, w = 4 600 ns; soft 900 ns"])
 
+    def test_counts_of_instructions_have_bars_of_their_own(self):
+        cells = [timed("soft", 8, 4, 900) | {"instructions": 1234567.0},
+                 timed("mocha", 8, 4, 300, chunk_width=2) | {"instructions": 50000.5},
+                 timed("memory", 8, 4, 100, num_contexts=2)]
+        frame = self.frame(cells)
+        self.assertTrue(times.has_instructions(frame))
+        figure, lines = times.draw_instructions(frame)
+        self.assertEqual(self.bars(figure.axes[0]), {"soft": 1234567, "MoChA, w = 2": 50000})
+        self.assertEqual(lines, ["mocha, w = 2 50,000; soft 1,234,567"])
+        self.assertEqual(figure.axes[0].get_xlabel(), "instructions")
+        self.assertEqual(times.title_of_instructions(frame),
+                         "Instructions of a decode by mechanism, T = 8, U = 4, d = 256")
+        self.assertIn("1 of 3 cells, which have no instructions",
+                      figure.texts[-1].get_text().replace("\n", " "))
+        self.assertFalse(times.has_instructions(self.frame([timed("soft", 8, 4, 900)])))
+
     def test_cells_of_other_settings_have_other_panels(self):
         cells = [timed(name, t, 5, t * d, dim=d,
                        energy=None if name == "memory" else energy)
