@@ -16,8 +16,8 @@ namespace attnbench {
 // The verdict on what grew by more than it may.
 inline constexpr char kRegressed[] = "REGRESSED";
 
-// How many more instructions are none: what moves counts of the same code is
-// where its stack and its arrays lie, and that is less.
+// The share by which a count may grow. Counts of the same code differ by less,
+// because its stack and arrays lie elsewhere.
 inline constexpr double kDefaultSlack = 0.005;
 
 struct CheckedCount : CellIdentity {

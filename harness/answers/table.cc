@@ -191,8 +191,9 @@ bool IsMarked(const TableRow& row) {
 std::vector<std::string> HeadingsOf(std::span<const TableRow> rows) {
   std::vector<std::string> headings = {"cell", "time", "speed-up",
                                        "memory read", "no context"};
-  if (std::ranges::any_of(
-          rows, [](const TableRow& row) { return row.instructions.has_value(); })) {
+  if (std::ranges::any_of(rows, [](const TableRow& row) {
+        return row.instructions.has_value();
+      })) {
     headings.emplace_back("instructions");
   }
   return headings;

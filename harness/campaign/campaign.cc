@@ -297,7 +297,7 @@ class Campaign {
         progress.FinishPoint({});
         continue;
       }
-      if (!MeasurePoint(i, process, {measurer, counter}, progress)) return;
+      if (!MeasurePoint(i, process, measurer, counter, progress)) return;
       if (journal_.IsRemoved() && !state_.Left().empty()) {
         PrintNote(journal_.path() +
                   ": somebody has removed it; the run ends with what it has");
@@ -321,25 +321,20 @@ class Campaign {
     Measure(state_.Left());
   }
 
-  struct Measurers {
-    Measurer& timer;
-    Measurer& counter;  // of instructions
-  };
-
   // False if the user interrupts.
-  bool MeasurePoint(std::size_t i, int process, Measurers measurers,
-                    Progress& progress) {
+  bool MeasurePoint(std::size_t i, int process, Measurer& measurer,
+                    Measurer& counter, Progress& progress) {
     if (WasInterrupted()) return false;
     const bool counts = sweep_.counts_instructions && process == 0;
     const double timed = counts ? 0.5 : 1;  // the share of the step
-    auto measured = measurers.timer.Measure(
-        i, process, state_.CellsOf(i),
-        [&](double share) { progress.Tick(timed * share); });
+    auto measured =
+        measurer.Measure(i, process, state_.CellsOf(i),
+                         [&](double share) { progress.Tick(timed * share); });
     if (!measured) return false;
     if (counts &&
         !AddInstructions(
-            measurers.counter, i,
-            [&](double share) { progress.Tick((1 + share) / 2); }, *measured)) {
+            counter, i, [&](double share) { progress.Tick((1 + share) / 2); },
+            *measured)) {
       return false;
     }
     CheckInputsUnchanged(sweep_.points[i], files_,

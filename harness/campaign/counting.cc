@@ -59,8 +59,7 @@ bool AddInstructions(Measurer& counter, std::size_t index,
                      const std::function<void(double)>& tick,
                      MeasuredPoint& measured) {
   // Of a process after the first only cells that are `ok` are measured.
-  auto counted =
-      counter.Measure(index, /*process=*/1, measured.cells, tick);
+  auto counted = counter.Measure(index, /*process=*/1, measured.cells, tick);
   if (!counted) return false;
   auto given = counted->cells.begin();
   for (ResultCell& cell : measured.cells) {

@@ -11,7 +11,7 @@
 
 namespace attnbench {
 
-// What counts on this machine.
+// The valgrind of this machine.
 struct Callgrind {
   std::string version;  // of valgrind, "3.19.0"
   std::string simd;     // the best level that it has, or the one asked for

@@ -20,7 +20,7 @@ constexpr double kCellSeconds = 0.005;  // making and checking the least cell
 constexpr double kGateTrials = 10;      // a reference takes as long as so many
 constexpr double kGateSeconds = 0.2;    // and has a budget
 constexpr double kProcessSeconds = 0.1;
-// Under callgrind the program takes so much longer: 40 to 90 times.
+// A program takes 40 to 90 times as long under callgrind.
 constexpr double kCallgrindSlowdown = 60;
 
 constexpr std::int64_t kProbeOutputs = 64;

@@ -107,8 +107,12 @@ class PointServer {
       if (!probes_) probes_.emplace();
       return probes_->Time();
     }};
-    options.probing = &probing;
-    if (counter_) options.counter = &*counter_;
+    if (counter_) {
+      options.counter = &*counter_;
+      options.repetitions = 0;
+    } else {
+      options.probing = &probing;
+    }
     Watch watch(request.cells.size(), request.cell_limit_s);
     const Point point = {request.axes,
                          {request.cells.begin(), request.cells.end()}};

@@ -28,7 +28,7 @@ namespace attnbench {
 inline constexpr char kWorkerCommand[] = "measure-points";
 // With this option it only says what it is (WorkerDescription).
 inline constexpr char kDescribe[] = "--describe";
-// With this one, which UnderCallgrind explains, it counts instructions.
+// With this one it counts instructions; UnderCallgrind says what its value is.
 inline constexpr char kCounts[] = "--counts";
 
 struct WorkerRequest {

@@ -95,7 +95,7 @@ void AddCheck(CLI::App& app, Command& run) {
                     "compare times too, as ratios between the cells of a "
                     "point, e.g. check mine.json --baseline base.json --time");
   AddShare(*command, "--slack", arguments->slack, "X", "0.005",
-           "how many more instructions of a trial are none, e.g. --slack 0.02 "
+           "share by which a count of instructions may grow, e.g. --slack 0.02 "
            "for 2 % (default 0.005)");
   AddChange(*command, arguments->change);
   AddFormat(*command, kReportFormatHelp, arguments->format);

@@ -106,19 +106,15 @@ int PrintEnd(const CampaignEnd& end, std::int64_t processes,
   return kInterrupted;
 }
 
-// What counts instructions, if they are asked for. All that is measured then
-// runs at its level of SIMD, so that what is counted is what was checked.
-std::optional<Callgrind> FindCounter(const SweepArguments& arguments) {
-  if (!arguments.counts_instructions) return {};
-  Callgrind callgrind = FindCallgrind();
-  if (callgrind.simd != SimdName()) ForceSimdLevel(callgrind.simd);
-  return callgrind;
-}
-
 int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   CampaignOptions options = MakeCampaignOptions(arguments);
   const std::optional<PeerInfo> peer = AskPeer(options.measurer);
-  const std::optional<Callgrind> callgrind = FindCounter(arguments);
+  std::optional<Callgrind> callgrind;
+  if (arguments.counts_instructions) {
+    callgrind = FindCallgrind();
+    // What is counted is then what was checked and timed.
+    if (callgrind->simd != SimdName()) ForceSimdLevel(callgrind->simd);
+  }
   Sweep sweep = PlanSweep(MakeRequest(
       arguments, peer ? peer->variants : std::vector<PeerVariant>()));
   if (callgrind) CheckOneThread(sweep);

@@ -112,9 +112,10 @@ void AddMeasuringOptions(CLI::App& command, SweepArguments& arguments) {
           ->type_name("COMMAND");
   CLI::Option* const measure =
       AddParsed(command, "--measure", arguments.counts_instructions, "WHAT",
-                "time, or instructions: those of a trial, too, which valgrind "
-                "counts: the same number each time, whatever else the machine "
-                "does, e.g. --measure instructions (default time)",
+                "time; or instructions, which adds how many of them a trial "
+                "takes, as valgrind counts them: the same number each time, on "
+                "a busy machine, too, e.g. --measure instructions (default "
+                "time)",
                 ParseMeasure);
   measure->excludes(peer);
   AddNumber(command, "--peer-limit", arguments.peer_limit_s, 1, kMostSeconds,

@@ -50,12 +50,14 @@ class CellLife : public CellRun {
       TimePart(round);
     });
   }
-  void CountInstructions() final {
-    Guarded([this] { instructions_ = TrialInstructions(); });
-  }
-  void TimeDraws() final {
-    if (cell_.replicate) return;
-    Guarded([this] { TimeEachDraw(); });
+  void MeasureDraws() final {
+    Guarded([this] {
+      if (options_.counter != nullptr) {
+        instructions_ = TrialInstructions();
+      } else if (!cell_.replicate) {
+        TimeEachDraw();
+      }
+    });
   }
   ResultCell Result() const final {
     ResultCell result = FailedCell(cell_, status_, message_);

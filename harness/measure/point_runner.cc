@@ -58,7 +58,7 @@ class CellRunOf final : public CellLife {
     MakePeerCell();
     if (config_.mode == Mode::kDecode) {
       // Sums of all that is decoded must be those of the first process.
-      if (!cell_.replicate && options_.counter == nullptr) {
+      if (!cell_.replicate) {
         Gate(CheckAgainstReference(mechanism_, config_, threads_,
                                    inputs.workload(), peer_.get()));
       }
@@ -383,10 +383,8 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
                                  std::uint64_t point_key,
                                  const RunOptions& options,
                                  const StepBegins& begins) {
-  const std::size_t rounds = options.counter == nullptr
-                                 ? static_cast<std::size_t>(options.repetitions)
-                                 : 0;
-  const auto num_steps = runs.size() * (rounds + 2);
+  const auto num_steps =
+      runs.size() * (static_cast<std::size_t>(options.repetitions) + 2);
   std::size_t num_done = 0;
   const auto share = [&] {
     return static_cast<double>(num_done) / static_cast<double>(num_steps);
@@ -398,18 +396,6 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
   for (std::size_t index = 0; index < runs.size(); ++index) {
     next(index);
     runs[index]->Check();
-  }
-  const auto results = [&] {
-    std::vector<ResultCell> all;
-    for (const auto& run : runs) all.push_back(run->Result());
-    return all;
-  };
-  if (options.counter != nullptr) {
-    for (std::size_t index = 0; index < runs.size(); ++index) {
-      next(index);
-      runs[index]->CountInstructions();
-    }
-    return results();
   }
   const auto time_round = [&](int round, const auto& step_begins) {
     for (const std::size_t index :
@@ -433,9 +419,11 @@ std::vector<ResultCell> RunCells(std::span<const std::unique_ptr<CellRun>> runs,
   }
   for (std::size_t index = 0; index < runs.size(); ++index) {
     next(index);
-    runs[index]->TimeDraws();
+    runs[index]->MeasureDraws();
   }
-  return results();
+  std::vector<ResultCell> results;
+  for (const auto& run : runs) results.push_back(run->Result());
+  return results;
 }
 
 std::vector<ResultCell> RunPoint(const Point& point, const RunOptions& options,

@@ -44,8 +44,8 @@ struct RunOptions {
   Peer* peer = nullptr;  // what runs the cells that are a peer's
   // What the probes say goes here; null: none are timed, and no round strays.
   Probing* probing = nullptr;
-  // Counts the trials, which an ordinary process has checked and timed before;
-  // null: it checks and times them.
+  // Counts the instructions of cells that an ordinary process has checked and
+  // timed before, so there are no rounds; null: none are counted.
   InstructionCounter* counter = nullptr;
   // The least number of trials of one round.
   Index trials_of_round() const {
@@ -74,11 +74,8 @@ class CellRun {
   // Sample number `round`, and that of the preparation where there is any; the
   // same round once more replaces them.
   virtual void TimeRound(int round) = 0;
-  // In the place of all that follows a Check: runs the trial of each draw for
-  // RunOptions::counter.
-  virtual void CountInstructions() = 0;
-  // Each draw alone, in the first process.
-  virtual void TimeDraws() = 0;
+  // Each draw alone: its time, in the first process, or its instructions.
+  virtual void MeasureDraws() = 0;
   virtual ResultCell Result() const = 0;
 };
 
@@ -114,8 +111,7 @@ std::vector<std::size_t> RoundOrder(std::uint64_t seed, std::uint64_t point_key,
                                     int round, std::size_t count);
 
 // What all cells give after all their steps: checks, rounds in an order
-// shuffled by `point_key`, each draw alone. With a counter they are checks,
-// which are none under it, and counts.
+// shuffled by `point_key`, each draw alone.
 //
 // Rounds that strayed (calibration.h) are measured again after the last one, in
 // their own orders and once at most, up to half of all rounds. The probes come

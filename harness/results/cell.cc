@@ -163,9 +163,7 @@ Json CellConditions() {
                            {"spread", null},
                            {"limit", null},
                            {"latency", null}};
-  const Json decoder = {{"required", Json::array({"decoder"})}};
-  const Json instructions = {{"required", Json::array({"instructions"})}};
-  Json failed = {{"not", {{"anyOf", Json::array({decoder, instructions})}}}};
+  Json failed = without_decoder;
   failed["properties"] = unmeasured;
   document::NameLister identity;
   CellIdentity cell;

@@ -25,8 +25,7 @@ class CountingRun : public CellRun {
     SetSample(round, static_cast<double>(rounds_.size()), samples_ns_);
     rounds_.push_back(round);
   }
-  void CountInstructions() override {}
-  void TimeDraws() override {}
+  void MeasureDraws() override {}
   ResultCell Result() const override { return {}; }
   const std::vector<int>& rounds() const { return rounds_; }
   const std::vector<double>& samples_ns() const { return samples_ns_; }
