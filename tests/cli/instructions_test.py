@@ -70,7 +70,8 @@ class Instructions(ResultFilesTest):
         path = self.path("r.json")
         uncounted = ASKED[:-2]
         sweep(path, *uncounted)
-        self.refused(("run-sweep", *ASKED, "--resume", "-o", path), "is not of this sweep, program and machine")
+        self.refused(("run-sweep", *ASKED, "--resume", "-o", path),
+                     "is not of this sweep, program and machine")
         sweep(path, *ASKED, "--force")
         counted = sweep(path, *COUNTED, "-T", "40,41", "-U", "10", "--resume")
         self.assertTrue(all(cell["instructions"] for cell in counted["cells"]))
