@@ -23,12 +23,26 @@ set -euo pipefail
 case ${1:-} in --help | -h) print_help && exit 0 ;; esac
 (($# == 3)) || usage_error "takes BEFORE AFTER FOLDER, given: $*"
 before=$1 after=$2 folder=$3
+for side in "$before" "$after"; do
+  [[ -f $side && -x $side ]] || usage_error "$side: is no program"
+done
 mkdir -p "$folder"
 rm -f "$folder"/{before,after}.json "$folder"/{comment.md,junit.xml}
-# Measures program $2 as side $1.
+# Measures program $2 as side $1. A result that has a cell without numbers (exit code 1)
+# is for `check` to judge; without any result the comment says why.
 measure() {
+  local code=0
   "$2" run-sweep "$root/experiments/pull_request.json" --measure instructions \
-    --force -o "$folder/$1.json" >/dev/null
+    --force -o "$folder/$1.json" >/dev/null 2>"$folder/errors" || code=$?
+  cat "$folder/errors" >&2
+  if ((code > 1)); then
+    {
+      printf 'The program %s could not be measured:\n\n' "$1"
+      sed 's/^/    /' "$folder/errors"
+    } | tee "$folder/comment.md"
+  fi
+  rm "$folder/errors"
+  ((code <= 1)) || exit "$code"
 }
 measure before "$before"
 measure after "$after"

@@ -12,6 +12,7 @@
 
 #include "harness/answers/columns.h"
 #include "harness/answers/junit.h"
+#include "harness/base/error.h"
 #include "harness/base/exit_code.h"
 #include "harness/base/printable.h"
 #include "harness/results/summary.h"
@@ -182,6 +183,20 @@ TimeCheck CheckTimes(const CellMatch& match, const ReadSweep& baseline,
   return time;
 }
 
+// Refuses results of one name of a workload whose file held other inputs.
+void CheckWorkloadFiles(const ReadSweep& baseline, const ReadSweep& result) {
+  for (const WorkloadFile& before : baseline.result.context.workload_files) {
+    for (const WorkloadFile& now : result.result.context.workload_files) {
+      if (now.workload != before.workload || now.hash == before.hash) continue;
+      throw UserError(
+          result.path,
+          fmt::format("workload {} held other inputs than in {} (hash {}, not "
+                      "{}); measure one of them again",
+                      now.workload, baseline.path, now.hash, before.hash));
+    }
+  }
+}
+
 // ---- for people -------------------------------------------------------------
 
 CellNames NamesIn(const CheckReport& check) {
@@ -301,6 +316,7 @@ TestNotes NotesOn(const CheckReport& check, const CellNames& names) {
 CheckReport CheckAgainst(const std::optional<ReadSweep>& baseline,
                          const std::string& baseline_path,
                          const ReadSweep& result, const CheckOptions& options) {
+  if (baseline) CheckWorkloadFiles(*baseline, result);
   CheckReport check;
   check.baseline = baseline_path;
   check.result = result.path;

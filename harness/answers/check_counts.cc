@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "harness/answers/columns.h"
 #include "harness/base/printable.h"
@@ -15,10 +16,12 @@ constexpr char kFewer[] = "FEWER";
 constexpr char kSame[] = "SAME";
 
 // Whether a difference of two setups makes their counts those of other code.
+// Other `flags` may be the very change that is judged.
 bool DecidesCounts(const std::string& field) {
-  const std::string top = field.substr(0, field.find('.'));
-  return top == "compiler" || top == "architecture" || top == "simd" ||
-         top == "libraries" || top == "loaded";
+  constexpr std::string_view kFields[] = {
+      "compiler", "build_type", "architecture", "cpu",
+      "simd",     "libraries",  "loaded",       "environment"};
+  return std::ranges::count(kFields, field.substr(0, field.find('.'))) > 0;
 }
 
 std::string ChangeText(const CheckedCount& count) {

@@ -1,15 +1,24 @@
 #include "harness/campaign/counting.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
-#include <optional>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "harness/base/error.h"
+#include "harness/campaign/worker.h"
 #include "harness/measure/instructions.h"
 #include "harness/system/child_process.h"
 #include "harness/system/source_tree.h"
 #include "harness/system/temporary_folder.h"
+#include "mechanisms/kernels/kernels.h"
 
 namespace attnbench {
 namespace {
@@ -22,25 +31,61 @@ std::string ValgrindVersion() {
   ChildProcess process({.arguments = {"/usr/bin/env", "valgrind", "--version"},
                         .environment = EnvironmentWith({})});
   const auto line = process.ReadLine(ChildProcess::Clock::now() + kLimit);
+  const bool is_late = !line && !process.HasEnded();
+  if (is_late) process.Kill();
   process.Stop();
   if (!line || !line->starts_with(kName)) {
     throw UserError(kOption,
                     fmt::format("needs valgrind (apt-get install valgrind): {}",
-                                line ? Shown(*line) : process.LastWords()));
+                                line      ? Shown(*line)
+                                : is_late ? "it does not answer"
+                                          : process.LastWords()));
   }
   return Shown(line->substr(kName.size()));
 }
 
+// Sets the variable; says whether it had another value.
+bool Changes(const char* variable, const std::string& value) {
+  const char* const before = std::getenv(variable);
+  if (before != nullptr && before == value) return false;
+  setenv(variable, value.c_str(), 1);
+  return true;
+}
+
+[[noreturn]] void BecomeThisProgramAnew() {
+  std::vector<std::string> arguments;
+  std::ifstream line("/proc/self/cmdline");
+  for (std::string one; std::getline(line, one, '\0');) {
+    arguments.push_back(one);
+  }
+  execv("/proc/self/exe", Pointers(arguments).data());
+  throw UserError(kOption, fmt::format("cannot start this program anew: {}",
+                                       std::strerror(errno)));
+}
+
 }  // namespace
 
-Callgrind FindCallgrind() {
+std::string PrepareCounting() {
   const std::string version = ValgrindVersion();
-  const TemporaryFolder folder;
-  const std::string program = ProgramPath().string();
-  const Context there =
-      ContextOf(UnderCallgrind(folder.path() + "/counts", {program}),
-                program + " under valgrind " + version, kDefaultCellLimit);
-  return {version, there.simd};
+  Context there;
+  {
+    const TemporaryFolder folder;
+    const std::string counts = folder.path() + "/counts";
+    there = ContextOf(
+        UnderCallgrind(counts, {ProgramPath().string(), kWorkerCommand,
+                                kDescribe, kCounts, counts}),
+        kOption, "cannot run this program under valgrind " + version,
+        kDefaultCellLimit);
+  }
+  const auto& loaded = there.loaded.value();
+  const auto blas = loaded.find("blas");
+  bool is_other =
+      there.simd != SimdName() && Changes("ATTNBENCH_SIMD", there.simd);
+  if (blas != loaded.end() && blas->second.core) {
+    is_other |= Changes("OPENBLAS_CORETYPE", *blas->second.core);
+  }
+  if (is_other) BecomeThisProgramAnew();
+  return version;
 }
 
 void CheckOneThread(const Sweep& sweep) {

@@ -11,15 +11,13 @@
 
 namespace attnbench {
 
-// The valgrind of this machine.
-struct Callgrind {
-  std::string version;  // of valgrind, "3.19.0"
-  std::string simd;     // the best level that it has, or the one asked for
-};
-
-// Throws UserError if there is no valgrind, or it cannot run this program at
-// the level of SIMD that was asked for.
-Callgrind FindCallgrind();
+// The version of valgrind here, "3.19.0". All that is measured has to be what
+// is counted, and valgrind has not every instruction of a processor: where this
+// process could run others it becomes itself anew, with the level of SIMD and
+// the kernels of OpenBLAS that it chooses under valgrind. Throws UserError if
+// there is no valgrind, it counts nothing, or it cannot run this program at the
+// level that was asked for.
+std::string PrepareCounting();
 
 // Throws UserError if a cell of the sweep has more than one thread: how often
 // threads wait for each other differs from run to run.

@@ -27,7 +27,10 @@ class MeasuredSide {
                MeasurerOptions options)
       : sweep_(sweep), side_(side) {
     static_cast<Context&>(context_) =
-        ContextOf({side.builds[0]}, side.builds[0], options.cell_limit_s);
+        ContextOf({side.builds[0], kWorkerCommand, kDescribe}, side.builds[0],
+                  "does not say what it is, as an attnbench since compare "
+                  "--programs does",
+                  options.cell_limit_s);
     watch_ = BeginWatch(context_);
     options.builds = side.builds;
     plan_ = PlanOf(sweep, options);

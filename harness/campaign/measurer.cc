@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <stdexcept>
 #include <thread>
@@ -127,6 +128,10 @@ class Measurer::Worker {
                                         kWorkerCommand};
     if (counts_instructions) {
       const std::string counts = folder + "/counts";
+      // A path of another length moves what lies behind it on stack and heap,
+      // which alone made counts of one program differ by half a percent.
+      command[0] = folder + "/attnbench";
+      std::filesystem::create_symlink(program, command[0]);
       command.insert(command.end(), {kCounts, counts});
       command = UnderCallgrind(counts, std::move(command));
     }
@@ -180,10 +185,10 @@ ProcessPlan PlanOf(const Sweep& sweep, const MeasurerOptions& options) {
           std::max<std::int64_t>(1, std::ssize(options.builds))};
 }
 
-Context ContextOf(std::vector<std::string> command, const std::string& name,
+Context ContextOf(const std::vector<std::string>& command,
+                  const std::string& name, const std::string& does,
                   std::int64_t cell_limit_s) {
   const std::chrono::seconds limit(std::min(kDescribeLimit, cell_limit_s));
-  command.insert(command.end(), {kWorkerCommand, kDescribe});
   ChildProcess process(
       {.arguments = std::move(command), .environment = EnvironmentWith({})});
   const auto line = process.ReadLine(ChildProcess::Clock::now() + limit);
@@ -194,8 +199,7 @@ Context ContextOf(std::vector<std::string> command, const std::string& name,
   if (!json.is_object() || !json.contains("context")) {
     const std::string words = process.LastWords();
     throw UserError(
-        name, fmt::format("does not say what it is, as an attnbench since "
-                          "compare --programs does ({}{}{})",
+        name, fmt::format("{} ({}{}{})", does,
                           is_late ? fmt::format("gave no answer within {} s",
                                                 limit.count())
                           : end.IsGood() || line ? "it wrote something else"

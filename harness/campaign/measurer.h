@@ -43,10 +43,12 @@ void CheckWorkerProgram(const MeasurerOptions& options);
 
 ProcessPlan PlanOf(const Sweep& sweep, const MeasurerOptions& options);
 
-// What the worker of a program says of itself, which `command` starts; `name`
-// is the program in errors. Throws UserError if it says nothing that we
-// understand within the limit of a cell, or a minute.
-Context ContextOf(std::vector<std::string> command, const std::string& name,
+// What the worker of a program says of itself. `command` is what starts it,
+// with kDescribe. If it says nothing that we understand within the limit of a
+// cell, or a minute, throws UserError: `name`, what it `does` in that case, and
+// why.
+Context ContextOf(const std::vector<std::string>& command,
+                  const std::string& name, const std::string& does,
                   std::int64_t cell_limit_s);
 
 // What one process gave of a point.

@@ -70,6 +70,7 @@ std::string PointHash(const Sweep& sweep, const Point& point,
   add(build_id);
   add(fmt::format("{} {} {} {} {}", sweep.seed, sweep.repetitions, sweep.trials,
                   sweep.processes, num_builds));
+  if (sweep.counts_instructions) add("instructions");
   add(ToJson(point.axes).dump());
   add(files.HashOf(point));
   for (const Cell& cell : point.cells) {

@@ -25,6 +25,7 @@
 #include "harness/machine/environment.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/machine/roofline.h"
+#include "harness/measure/instructions.h"
 #include "harness/peer/files.h"
 #include "harness/peer/peer.h"
 #include "harness/results/sweep_result.h"
@@ -33,7 +34,6 @@
 #include "harness/sweep/workload_name.h"
 #include "harness/system/result_file.h"
 #include "harness/system/source_tree.h"
-#include "mechanisms/kernels/kernels.h"
 
 namespace attnbench {
 namespace {
@@ -109,15 +109,11 @@ int PrintEnd(const CampaignEnd& end, std::int64_t processes,
 int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   CampaignOptions options = MakeCampaignOptions(arguments);
   const std::optional<PeerInfo> peer = AskPeer(options.measurer);
-  std::optional<Callgrind> callgrind;
-  if (arguments.counts_instructions) {
-    callgrind = FindCallgrind();
-    // What is counted is then what was checked and timed.
-    if (callgrind->simd != SimdName()) ForceSimdLevel(callgrind->simd);
-  }
+  const std::string valgrind =
+      arguments.counts_instructions ? PrepareCounting() : "";
   Sweep sweep = PlanSweep(MakeRequest(
       arguments, peer ? peer->variants : std::vector<PeerVariant>()));
-  if (callgrind) CheckOneThread(sweep);
+  if (!valgrind.empty()) CheckOneThread(sweep);
   if (!arguments.against.empty()) return PrintShared(sweep, arguments.against);
   if (arguments.dry_run) {
     sweep.points = options.shard.value_or(Shard{}).Of(sweep.points);
@@ -132,7 +128,7 @@ int RunSweep(const std::string& command_line, const SweepArguments& arguments) {
   Context context = MakeContext(command_line, sweep.seed);
   options.measurer.limits = KnownLimits(arguments.limits, context);
   if (peer) AddLibraries(*peer, context.libraries);
-  if (callgrind) context.libraries["valgrind"] = callgrind->version;
+  if (!valgrind.empty()) context.libraries["valgrind"] = valgrind;
   return PrintEnd(RunCampaign(sweep, context, options), sweep.processes,
                   options.output);
 }
@@ -160,6 +156,8 @@ void AddMeasurePoints(CLI::App& app, const std::string& command_line,
   const auto counts = std::make_shared<std::string>();
   command->add_option(kCounts, *counts);
   OnAsked(*command, run, [command_line, describe, counts] {
+    // A valgrind that counts nothing shows at once.
+    if (*describe && !counts->empty()) InstructionCounter(*counts).Count([] {});
     if (*describe) {
       std::cout << ToJson(
                        WorkerDescription{MakeContext(command_line, /*seed=*/1)})

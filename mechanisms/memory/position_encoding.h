@@ -16,9 +16,12 @@ class PositionEncoding {
       : num_contexts_(NumContexts(config)),
         max_length_(config.Option<std::int64_t>("max_length")),
         kind_(config.Option<std::string>("position_encoding")),
+        on_(kind_ != "none"),
         inside_(config.Option<std::string>("place") == "inside") {}
 
-  bool on() const { return kind_ != "none"; }
+  // Asked for at every entry, so it must not compare texts: where on a page of
+  // memory these lie decides how many instructions that takes.
+  bool on() const { return on_; }
   bool inside() const { return on() && inside_; }
   bool outside() const { return on() && !inside_; }
 
@@ -57,6 +60,7 @@ class PositionEncoding {
   const Index num_contexts_;
   const Index max_length_;
   const std::string kind_;
+  const bool on_;
   const bool inside_;
   Index position_scale_ = 1;
   Buffer<double> row_scale_;  // [K]

@@ -3,10 +3,13 @@ two results of one program are the same, and a program with two percent more wor
 mechanism is found, whatever else the machine does. Runs valgrind."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import unittest
 
+from documents import strict
 from result_files import ATTNBENCH, ROOT, ResultFilesTest, run, sweep
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -26,12 +29,20 @@ PLANTED = {
 
 
 class Instructions(ResultFilesTest):
-    def hold(self, after):
-        """Gives what CI's script gives for this program and another one."""
+    def hold(self, after, before=ATTNBENCH):
+        """Gives what CI's script gives for two programs."""
         return subprocess.run(
-            [os.path.join(ROOT, "scripts", "pull_request.sh"), ATTNBENCH, after,
+            [os.path.join(ROOT, "scripts", "pull_request.sh"), before, after,
              self.path("held")],
             capture_output=True, text=True, check=False)
+
+    def program(self, name, text):
+        """Makes a program of the shell."""
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/bash\n" + text)
+        os.chmod(path, 0o755)
+        return path
 
     def test_two_runs_count_the_same_beside_times_and_numbers(self):
         first = sweep(self.path("a.json"), *ASKED)
@@ -90,21 +101,50 @@ class Instructions(ResultFilesTest):
 
     def test_a_valgrind_that_counts_nothing_is_refused(self):
         """One that runs the program, and has no tool that counts."""
-        fake = self.path("valgrind")
-        with open(fake, "w", encoding="utf-8") as file:
-            file.write("#!/bin/bash\n[[ $1 != --version ]] || exec echo valgrind-3.0\n"
-                       "while [[ $1 == --* ]]; do shift; done\nexec \"$@\"\n")
-        os.chmod(fake, 0o755)
+        fake = self.program("valgrind", "[[ $1 != --version ]] || exec echo valgrind-3.0\n"
+                            "while [[ $1 == --* ]]; do shift; done\nexec \"$@\"\n")
         path = os.path.dirname(fake) + ":" + os.environ["PATH"]
         done = run("run-sweep", *ASKED, "-o", self.path("r.json"),
                    env={**os.environ, "PATH": path})
-        self.assertEqual((2, 1), (done.returncode, done.stderr.count("attnbench: ")), done.stderr)
+        self.assertEqual((2, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
         self.assertIn("counted no instruction", done.stderr)
 
-    def test_ci_finds_nothing_in_the_same_program_and_two_percent_in_another(self):
-        same = self.hold(ATTNBENCH)
+    def test_other_kernels_of_the_machine_do_not_reach_valgrind(self):
+        """OpenBLAS's for AVX-512 would end a process under valgrind."""
+        asked = ("--mechanism", "memory", *COUNTED[2:], *LENGTHS)
+        plain = sweep(self.path("a.json"), *asked)
+        done = run("run-sweep", *asked, "-o", self.path("b.json"),
+                   env={**os.environ, "OPENBLAS_CORETYPE": "SkylakeX",
+                        "VALGRIND_OPTS": "--combine-dumps=yes"})
+        self.assertEqual(0, done.returncode, done.stderr)
+        with open(self.path("b.json"), encoding="utf-8") as file:
+            other = strict(file.read())
+        for name in ("simd", "loaded", "environment"):
+            self.assertEqual(plain["context"][name], other["context"][name])
+        out, _ = self.gives(0, "check", self.path("b.json"), "--baseline", self.path("a.json"))
+        self.assertIn("0 of 1 count regressed", out)
+
+    def test_a_program_that_cannot_be_measured_has_a_comment_too(self):
+        broken = self.program("broken", "echo 'attnbench: no such option' >&2\nexit 2\n")
+        done = self.hold(ATTNBENCH, before=broken)
+        self.assertEqual(2, done.returncode)
+        none = self.hold(self.path("nothing"))
+        self.assertEqual((2, ""), (none.returncode, none.stdout))
+        self.assertIn("nothing: is no program", none.stderr)
+        with open(self.path("held/comment.md"), encoding="utf-8") as file:
+            self.assertIn("before could not be measured:\n\n    attnbench: no such option",
+                          file.read())
+
+    def test_ci_finds_nothing_in_the_same_program_and_a_small_change_in_another(self):
+        # A path of another length must not move what is counted.
+        os.mkdir(self.path("a-folder-of-a-longer-name"))
+        copy = self.path("a-folder-of-a-longer-name/attnbench")
+        shutil.copy(ATTNBENCH, copy)
+        same = self.hold(copy)
         self.assertEqual(0, same.returncode, same.stdout + same.stderr)
-        self.assertIn("0 of 14 counts regressed, 0 fewer; the largest change is", same.stdout)
+        (most,) = re.findall(r"0 of 14 counts regressed, 0 fewer; the largest change is (\S+) %",
+                             same.stdout)
+        self.assertLess(abs(float(most)), 0.25)
         planted = relink.plant(os.path.dirname(ATTNBENCH), self.path("planted"), PLANTED)
         found = self.hold(os.path.join(planted, relink.NAME))
         self.assertEqual(1, found.returncode, found.stdout + found.stderr)

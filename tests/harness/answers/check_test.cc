@@ -142,10 +142,13 @@ TEST(Check, CountsOfOtherCodeAreNotCompared) {
   other = base;
   other.result.context.libraries["valgrind"] = "9";
   EXPECT_THAT(why(other), HasSubstr("libraries.valgrind was null and is"));
-  // Another commit and CPU are what a pull request may bring.
+  other = base;
+  other.result.context.build_type = "Debug";
+  EXPECT_THAT(why(other), HasSubstr("build_type was"));
+  // Another commit and other flags are what a pull request may bring.
   other = base;
   other.result.context.commit = other.result.context.build_id = "another";
-  other.result.context.cpu = "another";
+  other.result.context.flags = "another";
   EXPECT_EQ(CheckExitCode(ToJson(CheckCounted(base, other))), 0);
 
   EXPECT_THAT(why(WithCounts({})),
