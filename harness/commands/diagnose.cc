@@ -58,27 +58,6 @@ NumberArray ReadKept(const DiagnoseArguments& arguments,
   return array;
 }
 
-constexpr const char* kPadding = "--lengths or --mask";
-
-// The entries of each sequence: those that were given for each batch, or all.
-std::vector<Index> EntriesOf(const DiagnoseArguments& arguments,
-                             const ScoreBatch& batch) {
-  if (!arguments.mask.empty()) {
-    return LengthsOfMask(ReadKept(arguments, arguments.mask, "mask"), batch);
-  }
-  if (arguments.lengths.empty())
-    return std::vector<Index>(Size(batch.count), batch.T);
-  return LengthsOf(ReadKept(arguments, arguments.lengths, "lengths"), batch,
-                   batch.T);
-}
-
-std::vector<Index> OutputsOf(const DiagnoseArguments& arguments,
-                             const ScoreBatch& batch) {
-  const std::string& path = arguments.output_lengths;
-  if (path.empty()) return std::vector<Index>(Size(batch.count), batch.U);
-  return LengthsOf(ReadKept(arguments, path, "output_lengths"), batch, batch.U);
-}
-
 // `how` says how chunk energies are given.
 void CheckMechanism(const std::string& name, bool has_chunk_energies,
                     const std::string& how) {
@@ -191,37 +170,41 @@ DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
   CheckUsed(arguments, request.mechanisms);
   ReadOptions(arguments, request);
   request.chunk_width = arguments.chunk_width.value_or(request.chunk_width);
-  const ScoreBatch choice(ReadKept(
-      arguments, is_p ? arguments.p : arguments.energies, request.source));
+  ScoreBatch choice(ReadKept(arguments, is_p ? arguments.p : arguments.energies,
+                             request.source));
   request.shape = {choice.array.shape.begin(), choice.array.shape.end()};
-  const std::vector<Index> entries = EntriesOf(arguments, choice);
-  const std::vector<Index> outputs = OutputsOf(arguments, choice);
-  const auto cut = [&](auto real, const ScoreBatch& batch, Index n,
-                       ScoreKind kind) {
-    return CutTable<decltype(real)>(batch, n, outputs[Size(n)],
-                                    entries[Size(n)], kind, kPadding);
-  };
+  if (!arguments.mask.empty()) {
+    choice.entries =
+        LengthsOfMask(ReadKept(arguments, arguments.mask, "mask"), choice);
+  } else if (!arguments.lengths.empty()) {
+    choice.entries = LengthsOf(
+        ReadKept(arguments, arguments.lengths, "lengths"), choice, choice.T);
+  }
+  if (!arguments.output_lengths.empty()) {
+    choice.outputs = LengthsOf(
+        ReadKept(arguments, arguments.output_lengths, "output_lengths"), choice,
+        choice.U);
+  }
   const auto read_like = [&](const std::string& text, const char* name) {
     return BatchLike(choice, ReadKept(arguments, text, name));
   };
   for (Index n = 0; n < choice.count; ++n) {
-    request.sequences.emplace_back()[request.source] =
-        cut(float{}, choice, n,
-            is_p ? ScoreKind::kProbabilities : ScoreKind::kEnergies);
+    request.sequences.emplace_back()[request.source] = CutTable<float>(
+        choice, n, is_p ? ScoreKind::kProbabilities : ScoreKind::kEnergies);
   }
   if (!arguments.chunk_energies.empty()) {
     const ScoreBatch chunk =
         read_like(arguments.chunk_energies, "chunk_energies");
     for (Index n = 0; n < choice.count; ++n) {
       request.sequences[Size(n)]["chunk_energies"] =
-          cut(float{}, chunk, n, ScoreKind::kEnergies);
+          CutTable<float>(chunk, n, ScoreKind::kEnergies);
     }
   }
   if (!arguments.alpha.empty()) {
     const ScoreBatch alpha = read_like(arguments.alpha, "alpha");
     request.alpha_file = alpha.array.place;
     for (Index n = 0; n < choice.count; ++n) {
-      request.alpha.push_back(cut(double{}, alpha, n, ScoreKind::kWeights));
+      request.alpha.push_back(CutTable<double>(alpha, n, ScoreKind::kWeights));
     }
   }
   return request;
