@@ -254,10 +254,8 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
       ".npy, or an array of an .npz or of a case file, FILE:NAME, e.g. --p "
       "p.npy");
   add("--energies", arguments->energies, "FILE",
-      "their energies instead, p = sigmoid(e), e.g. --energies model.npz:e. In "
-      "PyTorch: attention.energy.register_forward_hook(lambda module, inputs, "
-      "output: numpy.save(\"energies.npy\", output.detach().cpu())), then run "
-      "the model once (docs/sweeps.md)");
+      "their energies instead, p = sigmoid(e), e.g. --energies model.npz:e "
+      "(docs/sweeps.md: how to capture them in PyTorch)");
   add("--chunk-energies", arguments->chunk_energies, "FILE",
       "the energies of chunks, of the same shape, for mocha and matcha, e.g. "
       "--chunk-energies model.npz:u");
@@ -273,14 +271,14 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
             })
       ->default_str("4");
   add("--lengths", arguments->lengths, "FILE",
-      "the entries of each batch that are no padding, [B], e.g. --lengths "
+      "how many entries of each sequence are not padding, [B], e.g. --lengths "
       "lengths.npy");
   add("--mask", arguments->mask, "FILE",
       "the same as a mask [B, T], True where an entry is padding, as "
       "PyTorch's key_padding_mask, e.g. --mask mask.npy")
       ->excludes(command->get_option("--lengths"));
   add("--output-lengths", arguments->output_lengths, "FILE",
-      "the outputs of each batch that are no padding, [B], e.g. "
+      "how many outputs of each sequence are not padding, [B], e.g. "
       "--output-lengths outputs.npy");
   CLI::Option* const model =
       AddModel(*command,
