@@ -1,4 +1,4 @@
-"""The names of workloads that hold a number or a file, as harness/sweep/workload_name.h lists them."""
+"""What names of workloads hold, as harness/sweep/workload_name.h lists them."""
 
 CAPTURED = "captured:"
 
