@@ -540,7 +540,7 @@ class Diagnose(ResultFilesTest):
         for lengths, *parts in (((3,), "[1]: is 3, must be a whole number from 1 to 2"),
                                 ((0,), "[1]: is 0"), ((1.5,), "is 1.5"),
                                 ((1 + 1e-9,), "is 1.000000001"),
-                                ((1, 2), "one for each batch")):
+                                ((1, 2), "one for each member of the batch")):
             self.refused(("diagnose", "--p", plain, "--output-lengths",
                           self.save("l.npy", numpy.array(lengths))), "l.npy", *parts)
         self.refused(("diagnose", "--p", plain, "--mechanism", "mocha", "--chunk-energies",
