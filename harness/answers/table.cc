@@ -131,8 +131,8 @@ const ResultCell* ReferenceOf(const ResultCell& cell, const Cells& group) {
 double Share(double value) { return std::clamp(value, 0.0, 1.0); }
 
 // The outputs and entries of all sequences of a cell's draw.
-std::pair<double, double> LengthsOf(const ResultCell& cell,
-                                    const SweepContext& context) {
+std::pair<double, double> OutputsAndEntries(const ResultCell& cell,
+                                            const SweepContext& context) {
   for (const WorkloadFile& file : context.workload_files) {
     if (file.workload != cell.Text("workload") || !file.entries) continue;
     return {static_cast<double>(file.outputs.value_or(0)),
@@ -151,7 +151,7 @@ void SetReads(const ResultCell& cell, const SweepContext& context,
       cell.Text("workload").starts_with("file:")) {
     return;
   }
-  const auto [outputs, entries] = LengthsOf(cell, context);
+  const auto [outputs, entries] = OutputsAndEntries(cell, context);
   const Description* const description = DescriptionOf(cell.mechanism);
   if (description != nullptr && !description->online) {
     // Such a mechanism weighs all entries, by weights of any sum.

@@ -143,7 +143,7 @@ std::string NotWritten(const UserError& error, const Journal& journal) {
 
 std::vector<std::string> HashesOf(const Sweep& sweep,
                                   const MeasurerOptions& options,
-                                  const CaseFiles& files,
+                                  const WorkloadFiles& files,
                                   const std::string& peer) {
   const ProcessPlan plan = PlanOf(sweep, options);
   std::vector<std::string> hashes;
@@ -166,7 +166,7 @@ void BeginAnew(const CampaignOptions& options, Journal& journal) {
 
 // A worker reads the file of a workload when it begins a point, and starts a
 // peer more than once.
-void CheckInputsUnchanged(const Point& point, const CaseFiles& files,
+void CheckInputsUnchanged(const Point& point, const WorkloadFiles& files,
                           bool is_same_peer, const Journal& journal) {
   if (is_same_peer && files.AreUnchanged(point)) return;
   throw UserError(
@@ -201,7 +201,7 @@ class Campaign {
                options.shard, PlanOf(sweep, options.measurer),
                options.measurer.limits) {
     static_cast<Context&>(own_context_) = context;
-    own_context_.workload_files = files_.told();
+    own_context_.workload_files = files_.described();
     // Another run may have written the result before we had the lock.
     static_cast<void>(ResultFile(options.output, MayReplace(options)));
     // The workers will need a temporary folder: a lack of one must show before
@@ -394,7 +394,7 @@ class Campaign {
   const ResultFile file_;
   Journal journal_;
   const std::string peer_;  // its identity
-  const CaseFiles files_;
+  const WorkloadFiles files_;
   SweepState state_;
   // The result at the output path, if this run goes on from it.
   std::optional<SweepResult> result_;

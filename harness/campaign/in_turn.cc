@@ -35,8 +35,8 @@ class MeasuredSide {
     options.builds = side.builds;
     plan_ = PlanOf(sweep, options);
     measurer_ = std::make_unique<Measurer>(sweep, std::move(options));
-    const CaseFiles files(sweep);
-    context_.workload_files = files.told();
+    const WorkloadFiles files(sweep);
+    context_.workload_files = files.described();
     for (const Point& point : sweep.points) {
       context_.points.push_back(PointHash(sweep, point, files, "", 1, ""));
       context_.cells_of_points.push_back(std::ssize(point.cells));

@@ -26,7 +26,7 @@ std::string HashOfFiles(const std::vector<std::string>& files) {
 
 }  // namespace
 
-CaseFiles::CaseFiles(const Sweep& sweep) {
+WorkloadFiles::WorkloadFiles(const Sweep& sweep) {
   for (const Point& point : sweep.points) {
     const std::string& workload = point.axes.at("workload").text();
     if (contents_.contains(workload)) continue;
@@ -34,32 +34,33 @@ CaseFiles::CaseFiles(const Sweep& sweep) {
     const std::vector<std::string> files = FilesOf(name);
     contents_[workload] = {files, HashOfFiles(files)};
     if (files.empty()) continue;
-    WorkloadFile& told = told_.emplace_back();
-    told.workload = workload;
-    told.hash = contents_[workload].hash;
+    WorkloadFile& described = described_.emplace_back();
+    described.workload = workload;
+    described.hash = contents_[workload].hash;
     if (name.kind != WorkloadKind::kCaptured) continue;
     const CapturedEnergies captured = ReadCaptured(name.path);
-    told.sequences = std::ssize(captured.sequences);
-    told.entries = captured.entries;
-    told.outputs = captured.outputs;
+    described.sequences = std::ssize(captured.sequences);
+    described.entries = captured.entries;
+    described.outputs = captured.outputs;
   }
 }
 
-const CaseFiles::Contents& CaseFiles::ContentsOf(const Point& point) const {
+const WorkloadFiles::Contents& WorkloadFiles::ContentsOf(
+    const Point& point) const {
   return contents_.at(point.axes.at("workload").text());
 }
 
-const std::string& CaseFiles::HashOf(const Point& point) const {
+const std::string& WorkloadFiles::HashOf(const Point& point) const {
   return ContentsOf(point).hash;
 }
 
-bool CaseFiles::AreUnchanged(const Point& point) const {
+bool WorkloadFiles::AreUnchanged(const Point& point) const {
   const Contents& contents = ContentsOf(point);
   return HashOfFiles(contents.files) == contents.hash;
 }
 
 std::string PointHash(const Sweep& sweep, const Point& point,
-                      const CaseFiles& files, std::string_view build_id,
+                      const WorkloadFiles& files, std::string_view build_id,
                       std::int64_t num_builds, std::string_view peer) {
   Fnv1a hash;
   // Each part ends in a byte that no part contains.

@@ -58,27 +58,6 @@ NumberArray ReadKept(const DiagnoseArguments& arguments,
   return array;
 }
 
-constexpr const char* kPadding = "--lengths or --mask";
-
-// The entries of each sequence: those that were given for each batch, or all.
-std::vector<Index> EntriesOf(const DiagnoseArguments& arguments,
-                             const ScoreBatch& batch) {
-  if (!arguments.mask.empty()) {
-    return LengthsOfMask(ReadKept(arguments, arguments.mask, "mask"), batch);
-  }
-  if (arguments.lengths.empty())
-    return std::vector<Index>(Size(batch.count), batch.T);
-  return LengthsOf(ReadKept(arguments, arguments.lengths, "lengths"), batch,
-                   batch.T);
-}
-
-std::vector<Index> OutputsOf(const DiagnoseArguments& arguments,
-                             const ScoreBatch& batch) {
-  const std::string& path = arguments.output_lengths;
-  if (path.empty()) return std::vector<Index>(Size(batch.count), batch.U);
-  return LengthsOf(ReadKept(arguments, path, "output_lengths"), batch, batch.U);
-}
-
 // `how` says how chunk energies are given.
 void CheckMechanism(const std::string& name, bool has_chunk_energies,
                     const std::string& how) {
@@ -191,37 +170,41 @@ DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
   CheckUsed(arguments, request.mechanisms);
   ReadOptions(arguments, request);
   request.chunk_width = arguments.chunk_width.value_or(request.chunk_width);
-  const ScoreBatch choice(ReadKept(
-      arguments, is_p ? arguments.p : arguments.energies, request.source));
+  ScoreBatch choice(ReadKept(arguments, is_p ? arguments.p : arguments.energies,
+                             request.source));
   request.shape = {choice.array.shape.begin(), choice.array.shape.end()};
-  const std::vector<Index> entries = EntriesOf(arguments, choice);
-  const std::vector<Index> outputs = OutputsOf(arguments, choice);
-  const auto cut = [&](auto real, const ScoreBatch& batch, Index n,
-                       ScoreKind kind) {
-    return CutTable<decltype(real)>(batch, n, outputs[Size(n)],
-                                    entries[Size(n)], kind, kPadding);
-  };
+  if (!arguments.mask.empty()) {
+    choice.entries =
+        LengthsOfMask(ReadKept(arguments, arguments.mask, "mask"), choice);
+  } else if (!arguments.lengths.empty()) {
+    choice.entries = LengthsOf(
+        ReadKept(arguments, arguments.lengths, "lengths"), choice, choice.T);
+  }
+  if (!arguments.output_lengths.empty()) {
+    choice.outputs = LengthsOf(
+        ReadKept(arguments, arguments.output_lengths, "output_lengths"), choice,
+        choice.U);
+  }
   const auto read_like = [&](const std::string& text, const char* name) {
     return BatchLike(choice, ReadKept(arguments, text, name));
   };
   for (Index n = 0; n < choice.count; ++n) {
-    request.sequences.emplace_back()[request.source] =
-        cut(float{}, choice, n,
-            is_p ? ScoreKind::kProbabilities : ScoreKind::kEnergies);
+    request.sequences.emplace_back()[request.source] = CutTable<float>(
+        choice, n, is_p ? ScoreKind::kProbabilities : ScoreKind::kEnergies);
   }
   if (!arguments.chunk_energies.empty()) {
     const ScoreBatch chunk =
         read_like(arguments.chunk_energies, "chunk_energies");
     for (Index n = 0; n < choice.count; ++n) {
       request.sequences[Size(n)]["chunk_energies"] =
-          cut(float{}, chunk, n, ScoreKind::kEnergies);
+          CutTable<float>(chunk, n, ScoreKind::kEnergies);
     }
   }
   if (!arguments.alpha.empty()) {
     const ScoreBatch alpha = read_like(arguments.alpha, "alpha");
     request.alpha_file = alpha.array.place;
     for (Index n = 0; n < choice.count; ++n) {
-      request.alpha.push_back(cut(double{}, alpha, n, ScoreKind::kWeights));
+      request.alpha.push_back(CutTable<double>(alpha, n, ScoreKind::kWeights));
     }
   }
   return request;
@@ -271,10 +254,8 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
       ".npy, or an array of an .npz or of a case file, FILE:NAME, e.g. --p "
       "p.npy");
   add("--energies", arguments->energies, "FILE",
-      "their energies instead, p = sigmoid(e), e.g. --energies model.npz:e. In "
-      "PyTorch: attention.energy.register_forward_hook(lambda module, inputs, "
-      "output: numpy.save(\"energies.npy\", output.detach().cpu())), then run "
-      "the model once (docs/sweeps.md)");
+      "their energies instead, p = sigmoid(e), e.g. --energies model.npz:e "
+      "(docs/sweeps.md: how to capture them in PyTorch)");
   add("--chunk-energies", arguments->chunk_energies, "FILE",
       "the energies of chunks, of the same shape, for mocha and matcha, e.g. "
       "--chunk-energies model.npz:u");
@@ -290,14 +271,14 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
             })
       ->default_str("4");
   add("--lengths", arguments->lengths, "FILE",
-      "the entries of each batch that are no padding, [B], e.g. --lengths "
+      "how many entries of each sequence are not padding, [B], e.g. --lengths "
       "lengths.npy");
   add("--mask", arguments->mask, "FILE",
       "the same as a mask [B, T], True where an entry is padding, as "
       "PyTorch's key_padding_mask, e.g. --mask mask.npy")
       ->excludes(command->get_option("--lengths"));
   add("--output-lengths", arguments->output_lengths, "FILE",
-      "the outputs of each batch that are no padding, [B], e.g. "
+      "how many outputs of each sequence are not padding, [B], e.g. "
       "--output-lengths outputs.npy");
   CLI::Option* const model =
       AddModel(*command,

@@ -81,10 +81,8 @@ std::vector<PythonOption> AdviseOptions() {
                  "whole memory, e.g. --energy normalized_additive"),
       {"--workload", "captured:FILE",
        "scans of your own model, whose energies set T, U and the number of "
-       "sequences, e.g. --workload captured:energies.npy. In PyTorch: "
-       "attention.energy.register_forward_hook(lambda module, inputs, output: "
-       "numpy.save(\"energies.npy\", output.detach().cpu())), then run the "
-       "model once (docs/sweeps.md)"},
+       "sequences, e.g. --workload captured:captured.npz (docs/sweeps.md: how "
+       "to capture them in PyTorch)"},
       {"--frames-per-second", "RATE",
        "entries of the memory that come in a second: times are told as parts "
        "of real time, too, e.g. --frames-per-second 25"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "harness/base/error.h"
 #include "harness/inputs/array_file.h"
@@ -10,8 +11,6 @@
 
 namespace attnbench {
 namespace {
-
-constexpr const char* kPadding = "lengths or mask";
 
 // Checks that the file has no arrays whose names mean nothing: a misspelt
 // `lengths` would make entries of padding.
@@ -37,35 +36,32 @@ CapturedEnergies ReadCaptured(const std::string& path) {
   }
   const std::vector<std::string> names = NamesOfArrays(path);
   CheckNames(names, path);
-  const ScoreBatch batch(ReadArray(path, "energies"));
-  std::vector<Index> entries(Size(batch.count), batch.T);
-  std::vector<Index> outputs(Size(batch.count), batch.U);
+  ScoreBatch batch(ReadArray(path, "energies"));
   if (Contains(names, "lengths")) {
-    entries = LengthsOf(ReadArray(path, "lengths"), batch, batch.T);
+    batch.entries = LengthsOf(ReadArray(path, "lengths"), batch, batch.T);
   } else if (Contains(names, "mask")) {
-    entries = LengthsOfMask(ReadArray(path, "mask"), batch);
+    batch.entries = LengthsOfMask(ReadArray(path, "mask"), batch);
   }
   if (Contains(names, "output_lengths")) {
-    outputs = LengthsOf(ReadArray(path, "output_lengths"), batch, batch.U);
+    batch.outputs =
+        LengthsOf(ReadArray(path, "output_lengths"), batch, batch.U);
   }
-  CapturedEnergies captured;
-  const auto table_of = [&](const ScoreBatch& from, Index n) {
-    return CutTable<float>(from, n, outputs[Size(n)], entries[Size(n)],
-                           ScoreKind::kEnergies, kPadding);
+  const auto sum_of = [](const std::vector<Index>& lengths) {
+    return std::accumulate(lengths.begin(), lengths.end(), Index{0});
   };
+  CapturedEnergies captured{.longest_memory = std::ranges::max(batch.entries),
+                            .longest_output = std::ranges::max(batch.outputs),
+                            .entries = sum_of(batch.entries),
+                            .outputs = sum_of(batch.outputs)};
   for (Index n = 0; n < batch.count; ++n) {
-    const Index T = entries[Size(n)];
-    const Index U = outputs[Size(n)];
-    captured.sequences.push_back({table_of(batch, n), {}});
-    captured.longest_memory = std::max(captured.longest_memory, T);
-    captured.longest_output = std::max(captured.longest_output, U);
-    captured.entries += T;
-    captured.outputs += U;
+    captured.sequences.push_back(
+        {CutTable<float>(batch, n, ScoreKind::kEnergies), {}});
   }
   if (!Contains(names, "chunk_energies")) return captured;
   const ScoreBatch chunk = BatchLike(batch, ReadArray(path, "chunk_energies"));
   for (Index n = 0; n < batch.count; ++n) {
-    captured.sequences[Size(n)].chunk_energies = table_of(chunk, n);
+    captured.sequences[Size(n)].chunk_energies =
+        CutTable<float>(chunk, n, ScoreKind::kEnergies);
   }
   return captured;
 }

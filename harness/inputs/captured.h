@@ -18,7 +18,7 @@ struct CapturedSequence {
 };
 
 struct CapturedEnergies {
-  std::vector<CapturedSequence> sequences;  // of all batches and heads
+  std::vector<CapturedSequence> sequences = {};  // of all batches and heads
   Index longest_memory = 0, longest_output = 0;
   Index entries = 0, outputs = 0;  // of all sequences together
 };

@@ -29,15 +29,6 @@ std::string Objection(ScoreKind kind, double value) {
   return "";
 }
 
-// "batch 2, head 1", or "sequence 3" where the array has no axis of heads.
-std::string SequenceText(const ScoreBatch& batch, Index n) {
-  if (batch.array.shape.size() < kAxesWithHeads) {
-    return fmt::format("sequence {}", n + 1);
-  }
-  const Index heads = batch.count / batch.batches;
-  return fmt::format("batch {}, head {}", n / heads + 1, n % heads + 1);
-}
-
 }  // namespace
 
 ScoreBatch::ScoreBatch(NumberArray given) : array(std::move(given)) {
@@ -52,7 +43,9 @@ ScoreBatch::ScoreBatch(NumberArray given) : array(std::move(given)) {
   U = array.shape[axes - 2];
   T = array.shape[axes - 1];
   count = std::ssize(array.values) / (U * T);
-  batches = axes == 2 ? 1 : array.shape[0];
+  batch_size = axes == 2 ? 1 : array.shape[0];
+  entries.assign(Size(count), T);
+  outputs.assign(Size(count), U);
 }
 
 ScoreBatch BatchLike(const ScoreBatch& other, NumberArray given) {
@@ -63,19 +56,21 @@ ScoreBatch BatchLike(const ScoreBatch& other, NumberArray given) {
         fmt::format("has the shape {}, but {} has {}", batch.array.shape,
                     other.array.place, other.array.shape));
   }
+  batch.entries = other.entries;
+  batch.outputs = other.outputs;
   return batch;
 }
 
 std::vector<Index> LengthsOf(const NumberArray& given, const ScoreBatch& batch,
                              Index most) {
-  if (given.shape != std::vector<Index>{batch.batches}) {
+  if (given.shape != std::vector<Index>{batch.batch_size}) {
     throw UserError(given.place,
                     fmt::format("has the shape {}; lengths of [{}] are needed, "
-                                "one for each batch",
-                                given.shape, batch.batches));
+                                "one for each member of the batch",
+                                given.shape, batch.batch_size));
   }
   std::vector<Index> lengths;
-  const Index heads = batch.count / batch.batches;
+  const Index heads = batch.count / batch.batch_size;
   for (std::size_t b = 0; b < given.values.size(); ++b) {
     const double length = given.values[b];
     if (!(length >= 1 && length <= static_cast<double>(most)) ||
@@ -93,16 +88,16 @@ std::vector<Index> LengthsOfMask(const NumberArray& mask,
                                  const ScoreBatch& batch) {
   const bool is_of_one =
       batch.array.shape.size() == 2 && mask.shape == std::vector{batch.T};
-  if (!is_of_one && mask.shape != std::vector{batch.batches, batch.T}) {
+  if (!is_of_one && mask.shape != std::vector{batch.batch_size, batch.T}) {
     throw UserError(
         mask.place,
         fmt::format("has the shape {}; a mask [B, T] of [{}, {}] is needed, "
                     "True where an entry is padding",
-                    mask.shape, batch.batches, batch.T));
+                    mask.shape, batch.batch_size, batch.T));
   }
   std::vector<Index> lengths;
-  const Index heads = batch.count / batch.batches;
-  for (Index b = 0; b < batch.batches; ++b) {
+  const Index heads = batch.count / batch.batch_size;
+  for (Index b = 0; b < batch.batch_size; ++b) {
     Index length = 0;
     for (Index j = 0; j < batch.T; ++j) {
       const std::size_t at = Size(b * batch.T + j);
@@ -129,21 +124,18 @@ std::vector<Index> LengthsOfMask(const NumberArray& mask,
 }
 
 template <class Real>
-Table<Real> CutTable(const ScoreBatch& batch, Index n, Index outputs,
-                     Index entries, ScoreKind kind, const char* padding) {
-  Table<Real> table(outputs, entries);
-  for (Index i = 0; i < outputs; ++i) {
-    for (Index j = 0; j < entries; ++j) {
+Table<Real> CutTable(const ScoreBatch& batch, Index n, ScoreKind kind) {
+  Table<Real> table(batch.outputs[Size(n)], batch.entries[Size(n)]);
+  for (Index i = 0; i < table.rows; ++i) {
+    for (Index j = 0; j < table.cols; ++j) {
       const std::size_t at = Size((n * batch.U + i) * batch.T + j);
       const double value = batch.array.values[at];
       const std::string objection = Objection(kind, value);
       if (!objection.empty()) {
         throw UserError(
             batch.array.place + PlaceInArray(batch.array.shape, at),
-            fmt::format("is {}, {}: {}, output {}, entry {} ({} leaves padding "
-                        "out)",
-                        value, objection, SequenceText(batch, n), i + 1, j + 1,
-                        padding));
+            fmt::format("is {}, {} (lengths or mask leaves padding out)", value,
+                        objection));
       }
       table.view()(i, j) = static_cast<Real>(value);
     }
@@ -151,9 +143,7 @@ Table<Real> CutTable(const ScoreBatch& batch, Index n, Index outputs,
   return table;
 }
 
-template Table<float> CutTable(const ScoreBatch&, Index, Index, Index,
-                               ScoreKind, const char*);
-template Table<double> CutTable(const ScoreBatch&, Index, Index, Index,
-                                ScoreKind, const char*);
+template Table<float> CutTable(const ScoreBatch&, Index, ScoreKind);
+template Table<double> CutTable(const ScoreBatch&, Index, ScoreKind);
 
 }  // namespace attnbench

@@ -1,5 +1,5 @@
 // Scores of many sequences in one array, as PyTorch has them: [U, T], [B, U, T]
-// or [B, H, U, T], and how much of each sequence is no padding. `diagnose` and
+// or [B, H, U, T], and how much of each sequence is not padding. `diagnose` and
 // the workload captured:FILE read their arrays so.
 #ifndef ATTNBENCH_HARNESS_INPUTS_SCORE_BATCH_H_
 #define ATTNBENCH_HARNESS_INPUTS_SCORE_BATCH_H_
@@ -17,17 +17,19 @@ struct ScoreBatch {
   explicit ScoreBatch(NumberArray given);
 
   NumberArray array;
-  Index count = 1;    // sequences
-  Index batches = 1;  // B; the sequences of one follow one another
+  Index count = 1;       // sequences
+  Index batch_size = 1;  // B; the heads of one member follow one another
   Index U = 0, T = 0;
+  // Of each sequence, without padding: T and U until somebody sets them.
+  std::vector<Index> entries, outputs;
 };
 
-// The same of an array that must have the shape of `other`.
+// The same of an array that must have the shape of `other`, with its lengths.
 ScoreBatch BatchLike(const ScoreBatch& other, NumberArray given);
 
-// The lengths of the sequences where `given` has one for each batch. Throws
-// UserError if it has another shape, or a number that is no length up to
-// `most`.
+// The lengths of the sequences where `given` has one for each member of the
+// batch. Throws UserError if it has another shape, or a number that is no
+// length up to `most`.
 std::vector<Index> LengthsOf(const NumberArray& given, const ScoreBatch& batch,
                              Index most);
 
@@ -41,11 +43,9 @@ std::vector<Index> LengthsOfMask(const NumberArray& mask,
 enum class ScoreKind { kProbabilities, kEnergies, kWeights };
 
 // The table of sequence n, cut to its lengths. Throws UserError naming the
-// place of a number that its kind cannot have; `padding` says there what would
-// leave padding out.
+// place of a number that its kind cannot have.
 template <class Real>
-Table<Real> CutTable(const ScoreBatch& batch, Index n, Index outputs,
-                     Index entries, ScoreKind kind, const char* padding);
+Table<Real> CutTable(const ScoreBatch& batch, Index n, ScoreKind kind);
 
 }  // namespace attnbench
 

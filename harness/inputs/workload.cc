@@ -222,16 +222,17 @@ class DrawnWorkload final : public Workload<Real> {
     return static_cast<std::uint32_t>(draw * spec_.batch + sequence);
   }
 
+  Index LengthOf(char letter, Index T, Index U) const {
+    return letter == 'T' ? T : letter == 'U' ? U : spec_.dim;
+  }
+
   Index SequenceElements() const {
     const Index T = spec_.memory_length;
     const Index U = spec_.output_length;
     Index elements = Times(T, spec_.dim);
     for (const InputSpec& input : FurtherInputs()) {
-      const auto length = [&](char letter) {
-        return letter == 'T' ? T : letter == 'U' ? U : spec_.dim;
-      };
-      elements =
-          Plus(elements, Times(length(input.shape[0]), length(input.shape[1])));
+      elements = Plus(elements, Times(LengthOf(input.shape[0], T, U),
+                                      LengthOf(input.shape[1], T, U)));
     }
     // A draw also has p and chunk energies, or else states.
     if (!gives_scores_) elements = Plus(elements, Times(U, spec_.dim));
@@ -292,13 +293,9 @@ class DrawnWorkload final : public Workload<Real> {
 
   void MakeFurther(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
     for (const InputSpec& input : FurtherInputs()) {
-      const auto length = [&](char letter) {
-        return letter == 'T'   ? arrays.entries
-               : letter == 'U' ? arrays.outputs
-                               : spec_.dim;
-      };
-      const Index rows = length(input.shape[0]);
-      const Index cols = length(input.shape[1]);
+      const auto [rows, cols] =
+          std::pair(LengthOf(input.shape[0], arrays.entries, arrays.outputs),
+                    LengthOf(input.shape[1], arrays.entries, arrays.outputs));
       Array<Real>& array = arrays.Declared(input.name);
       if (file_.has_value() && file_->Find(input.name) != nullptr) {
         Copy(file_->View(input.name), array);

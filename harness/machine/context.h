@@ -226,7 +226,7 @@ struct MeasuringRun {
 struct WorkloadFile {
   std::string workload = {};
   std::string hash = {};
-  // Of captured energies.
+  // Only captured energies have these.
   std::optional<std::int64_t> sequences = {}, entries = {}, outputs = {};
 
   static void Fields(auto& self, auto& visit) {
@@ -254,8 +254,9 @@ struct SweepContext : Context {
   std::optional<std::string> shard;  // "0/4"
   std::vector<MachineLimits> limits;
   std::vector<Calibration> calibration;
-  std::vector<MeasuringRun> runs;  // empty in results from before this field
-  std::vector<WorkloadFile> workload_files;  // the same
+  // Empty in results from before these fields.
+  std::vector<MeasuringRun> runs;
+  std::vector<WorkloadFile> workload_files;
 
   static void Fields(auto& self, auto& visit) {
     Context::Fields(self, visit);

@@ -76,13 +76,14 @@ double SumOfAbsoluteV(const Sequence<Real>& sequence, const Config& config) {
   return largest;
 }
 
+// exp(-746) is 0 in f64, so an energy this far below the largest has weight 0.
+inline constexpr double kLastExponent = 746;
+
 // The bound on how far rounding moves an energy, or a score of Britz: the delta
 // of decode_gate.h. Computed ones are inner products: sqrt(d)/2 + 8 units of
 // the product of norms, a probabilistic bound (Higham and Mary 2019) for the
 // partial sums of the kernels. Given ones are only shifted by their maximum,
-// and so are captured ones. An energy that is further below it than
-// kLastExponent has the weight 0 in either precision, as masks of -1e9 have.
-inline constexpr double kLastExponent = 746;
+// and so are captured ones, as far as their weights are not 0 (masks of -1e9).
 template <class Real>
 double EnergyRounding(const Sequence<Real>& sequence, const Config& config) {
   const SequenceInputs<Real>& inputs = sequence.inputs;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "harness/base/purposes.h"
-#include "harness/inputs/captured.h"
 #include "harness/machine/environment.h"
 #include "harness/sweep/workload_name.h"
 #include "mechanisms/common/philox.h"
@@ -118,14 +117,13 @@ void DecoderInputs::AddTask(std::uint64_t seed, Index length, Index outputs) {
 }
 
 void DecoderInputs::AddCaptured(const std::string& path, std::uint64_t seed) {
-  const CapturedEnergies energies = ReadCaptured(path);
-  for (const CapturedSequence& sequence : energies.sequences) {
+  energies_ = ReadCaptured(path);
+  for (const CapturedSequence& sequence : energies_.sequences) {
     CapturedScores& scores = captured_.emplace_back();
     const auto keep = [&](const InputSpec& input, const Table<float>& table) {
-      const Table<float>& own = floats_.emplace_back(table);
       Table<double>& wide = doubles_.emplace_back(table.rows, table.cols);
       std::ranges::copy(table.values, wide.values.begin());
-      scores.floats.Set(input.name, own.view());
+      scores.floats.Set(input.name, table.view());
       scores.doubles.Set(input.name, std::as_const(wide).view());
     };
     keep(kEnergiesInput, sequence.energies);

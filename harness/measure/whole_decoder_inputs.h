@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "harness/base/arrays.h"
+#include "harness/inputs/captured.h"
 #include "harness/measure/whole_decoder_model.h"
 #include "harness/sweep/values.h"
 
@@ -69,8 +70,8 @@ class DecoderInputs {
   const Index beam_;
   std::vector<std::vector<Symbol>> sources_, copies_;
   std::vector<TranslationTask> tasks_;
-  // Energies and chunk energies of each task, and the views that it points to.
-  std::deque<Table<float>> floats_;
+  // Tables of each task in either precision, and the views that it points to.
+  CapturedEnergies energies_;
   std::deque<Table<double>> doubles_;
   std::deque<CapturedScores> captured_;
 };

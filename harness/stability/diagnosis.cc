@@ -121,7 +121,7 @@ struct AlphaFindings {
   std::vector<double> masses;  // of each output
   Index num_near_zero = 0, num_near_one = 0, num_p = 0;
   double log_bound = 0;
-  Index bound_output = 0;
+  std::size_t bound_output = 0;
   std::optional<Latency> latency;
 };
 
@@ -150,7 +150,7 @@ AlphaFindings FindInAlpha(const DiagnosisRequest& request, const Config& config,
     const double bound = LogBoundOf(start, p, request.tolerance);
     if (bound < made.log_bound) {
       made.log_bound = bound;
-      made.bound_output = i + 1;
+      made.bound_output = Size(i);
     }
     std::ranges::copy(alpha.view().Row(i), start.begin());
     made.masses.push_back(std::accumulate(start.begin(), start.end(), 0.0));
@@ -160,7 +160,8 @@ AlphaFindings FindInAlpha(const DiagnosisRequest& request, const Config& config,
   return made;
 }
 
-void AddMassAndChoices(const std::vector<AlphaFindings>& findings,
+void AddMassAndChoices(const DiagnosisRequest& request,
+                       const std::vector<AlphaFindings>& findings,
                        Diagnosis& diagnosis) {
   DiagnosedMass& mass = diagnosis.mass;
   mass.least = std::numeric_limits<double>::infinity();
@@ -175,8 +176,7 @@ void AddMassAndChoices(const std::vector<AlphaFindings>& findings,
       mass.mean += masses[i];
       if (masses[i] >= mass.least) continue;
       mass.least = masses[i];
-      mass.at = {.sequence = static_cast<std::int64_t>(n) + 1,
-                 .output = static_cast<std::int64_t>(i) + 1};
+      mass.at = PlaceOf(request, n, i);
     }
     outputs += static_cast<double>(masses.size());
     near_zero += static_cast<double>(findings[n].num_near_zero);
@@ -195,15 +195,14 @@ void AddAlpha(const DiagnosisRequest& request, Diagnosis& diagnosis) {
     findings[Size(n)] = FindInAlpha(
         request, config, ScoresOf(about, request.sequences[Size(n)]));
   });
-  AddMassAndChoices(findings, diagnosis);
+  AddMassAndChoices(request, findings, diagnosis);
   LatencyMean latency;
   double log_bound = 0;
   for (std::size_t n = 0; n < findings.size(); ++n) {
     latency.Add(findings[n].latency);
     if (findings[n].log_bound >= log_bound) continue;
     log_bound = findings[n].log_bound;
-    diagnosis.bound.at = {.sequence = static_cast<std::int64_t>(n) + 1,
-                          .output = findings[n].bound_output};
+    diagnosis.bound.at = PlaceOf(request, n, findings[n].bound_output);
   }
   diagnosis.bound.log10 = StabilityNumber(log_bound / std::log(10.0));
   diagnosis.expected_latency = latency.Mean().value();
@@ -379,7 +378,7 @@ DiagnosedMechanism DiagnoseMechanism(const DiagnosisRequest& request,
       errors[Size(n)][s] = InPrecision(request, [&](auto real) {
         const auto made = Evaluate<decltype(real)>(
             mechanism, subjects[s].config, ScoresOf(about, scores, outputs[s]));
-        return CompareSequence(exact, made.attention, request.tolerance, n);
+        return CompareSequence(exact, made.attention, request, Size(n));
       });
     }
     decoding[Size(n)] =
@@ -400,35 +399,6 @@ DiagnosedMechanism DiagnoseMechanism(const DiagnosisRequest& request,
   }
   AddGradients(request, mechanism, subjects, made.variants);
   return made;
-}
-
-// ---- batches and heads ------------------------------------------------------
-
-// Says the batch and the head of every place in an array [B, H, U, T].
-void NameHeads(Diagnosis& made) {
-  constexpr std::size_t kAxes = 4;
-  if (made.shape.size() != kAxes) return;
-  const std::int64_t heads = made.shape[1];
-  const auto name = [heads](std::optional<DiagnosedPlace>& place) {
-    if (!place) return;
-    place->batch = (place->sequence - 1) / heads + 1;
-    place->head = (place->sequence - 1) % heads + 1;
-  };
-  const auto name_both = [&name](DiagnosedVariant& variant) {
-    name(variant.worst);
-    name(variant.first_wrong);
-  };
-  name(made.mass.at);
-  name(made.bound.at);
-  for (DiagnosedMechanism& mechanism : made.mechanisms) {
-    std::ranges::for_each(mechanism.variants, name_both);
-  }
-  if (!made.alpha) return;
-  std::optional<DiagnosedPlace> off_at = made.alpha->off_at;
-  name(off_at);
-  made.alpha->off_at = *off_at;
-  name(made.alpha->first_wrong);
-  name_both(made.alpha->errors);
 }
 
 }  // namespace
@@ -455,7 +425,6 @@ Diagnosis Diagnose(const DiagnosisRequest& request) {
                              : std::to_string(request.chunk_width);
     }
   }
-  NameHeads(made);
   return made;
 }
 

@@ -31,7 +31,8 @@ struct DiagnosedPlace {
   static void Fields(auto& self, auto& visit) {
     visit("sequence", self.sequence, kAtLeastOne);
     visit("batch", self.batch,
-          Rule{.description = "of the sequence, where the array has heads",
+          Rule{.description =
+                   "index in the batch, from 1, where the array has heads",
                .minimum = 1,
                .absent_if_unset = true});
     visit("head", self.head, Rule{.minimum = 1, .absent_if_unset = true});

@@ -33,6 +33,20 @@ void Errors::Add(const Errors& other) {
   not_finite += other.not_finite;
 }
 
+DiagnosedPlace PlaceOf(const DiagnosisRequest& request, std::size_t n,
+                       std::size_t i) {
+  const auto from_1 = [](std::size_t index) {
+    return static_cast<std::int64_t>(index) + 1;
+  };
+  DiagnosedPlace place = {.sequence = from_1(n), .output = from_1(i)};
+  if (request.shape.size() == 4) {  // [B, H, U, T]
+    const std::size_t heads = Size(request.shape[1]);
+    place.batch = from_1(n / heads);
+    place.head = from_1(n % heads);
+  }
+  return place;
+}
+
 void KeepFirst(const std::optional<DiagnosedPlace>& other,
                std::optional<DiagnosedPlace>& first) {
   if (other && (!first || other->output < first->output)) first = other;

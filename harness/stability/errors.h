@@ -91,6 +91,10 @@ struct Errors {
   }
 };
 
+// The place of output i of sequence n, which count from 0.
+DiagnosedPlace PlaceOf(const DiagnosisRequest& request, std::size_t n,
+                       std::size_t i);
+
 // Keeps the place of the earlier output.
 void KeepFirst(const std::optional<DiagnosedPlace>& other,
                std::optional<DiagnosedPlace>& first);
@@ -110,15 +114,15 @@ struct SequenceErrors : Errors {
   void Write(DiagnosedVariant& made) const;
 };
 
-// The errors of all outputs that were made; `sequence` counts from 0.
+// The errors of all outputs of sequence n that were made.
 template <class Real>
 SequenceErrors CompareSequence(const Table<double>& exact,
-                               const Table<Real>& made, double tolerance,
-                               Index sequence) {
+                               const Table<Real>& made,
+                               const DiagnosisRequest& request, std::size_t n) {
   SequenceErrors errors;
   for (Index i = 0; i < made.rows; ++i) {
     errors.AddOutput(CompareRows<Real>(exact.view().Row(i), made.view().Row(i)),
-                     tolerance, {.sequence = sequence + 1, .output = i + 1});
+                     request.tolerance, PlaceOf(request, n, Size(i)));
   }
   return errors;
 }

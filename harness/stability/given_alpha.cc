@@ -104,10 +104,10 @@ DiagnosedAlpha DiagnoseAlpha(const DiagnosisRequest& request) {
         Evaluate<double>(kScan, exact_config, scores).attention;
     const Table<double>& given = request.alpha[Size(n)];
     Seen& one = seen[Size(n)];
-    one.errors = CompareSequence(exact, given, request.tolerance, n);
+    one.errors = CompareSequence(exact, given, request, Size(n));
     for (Index i = 0; i < given.rows; ++i) {
       one.AddRow(exact.view().Row(i), given.view().Row(i),
-                 request.mass_tolerance, {.sequence = n + 1, .output = i + 1});
+                 request.mass_tolerance, PlaceOf(request, Size(n), Size(i)));
     }
     for (const StabilitySubject& form : forms) {
       one.from_forms.push_back(
@@ -116,6 +116,7 @@ DiagnosedAlpha DiagnoseAlpha(const DiagnosisRequest& request) {
     }
   });
   Seen all;
+  all.off_at = PlaceOf(request, 0, 0);
   for (const Seen& one : seen) all.Add(one);
   const double mass = std::max(all.mass, kLeastOff);
   DiagnosedAlpha made{.file = request.alpha_file,

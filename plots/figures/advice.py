@@ -62,10 +62,9 @@ def _caption(advice):
     sequences = (f"{shape['sequences']} captured sequences, the longest of these lengths,"
                  if "workload" in shape else "One sequence")
     return (
-        f"T = {shape['memory_length']}, U = {shape['output_length']}, d = {shape['dim']}, "
-        f"beam {shape['beam']}, {shape['vocabulary']} symbols, {shape['layers']} LSTM "
-        f"layers, {shape['energy']} energies, encoder {shape['encoder']}. {sequences} "
-        "on one thread, random weights, so of speed only; lines: 95 % intervals; *: "
-        "its scan did not read the memory as trained weights do. "
+        f"T = {shape['memory_length']}, U = {shape['output_length']}, "
+        f"{advice_text.sizes(shape)}. {sequences} on one thread, random weights, so of "
+        "speed only; lines: 95 % intervals; *: its scan did not read the memory as "
+        "trained weights do. "
         + words.context_text(advice["context"])
     )

@@ -220,13 +220,13 @@ class Captured(ResultFilesTest):
         for value, text in ((numpy.nan, "is nan"), (numpy.inf, "is inf"), (1e300, "is 1e+300")):
             bad = good.astype("f8")
             bad[1, 2, 6] = value
-            refused(bad, "bad.npz: energies[2, 3, 7]: ", text, "sequence 2, output 3, entry 7",
-                    "lengths or mask leaves padding out",
+            refused(bad, f"bad.npz: energies[2, 3, 7]: {text}, not finite in f32 "
+                    "(lengths or mask leaves padding out)",
                     mask=numpy.zeros((3, 12), bool))
         heads, chunk = good[None], good[None].copy()
         chunk[0, 1, 0, 1] = numpy.nan
-        refused(heads, "bad.npz: chunk_energies[1, 2, 1, 2]: is nan",
-                "batch 1, head 2, output 1, entry 2", chunk_energies=chunk)
+        refused(heads, "bad.npz: chunk_energies[1, 2, 1, 2]: is nan, not finite",
+                chunk_energies=chunk)
         refused(good, "chunk_energies: has the shape [2, 4, 12], but", chunk_energies=good[:2])
         refused(good[0, 0], "[U, T], [B, U, T] or [B, H, U, T]",
                 output_lengths=numpy.array([1]))

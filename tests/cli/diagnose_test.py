@@ -534,13 +534,13 @@ class Diagnose(ResultFilesTest):
         array = half.copy()
         array[0, 1] = -numpy.inf
         self.refused(("diagnose", "--energies", self.save("q.npy", array)),
-                     "q.npy[1, 2]: is -inf", "--lengths")
+                     "q.npy[1, 2]: is -inf", "(lengths or mask leaves padding out)")
         self.refused(("expect", self.write("c.json", {"mechanism": "monotonic", "inputs": {
             "p_choose": self.path("c.json")}})), "names a case file")
         for lengths, *parts in (((3,), "[1]: is 3, must be a whole number from 1 to 2"),
                                 ((0,), "[1]: is 0"), ((1.5,), "is 1.5"),
                                 ((1 + 1e-9,), "is 1.000000001"),
-                                ((1, 2), "one for each batch")):
+                                ((1, 2), "one for each member of the batch")):
             self.refused(("diagnose", "--p", plain, "--output-lengths",
                           self.save("l.npy", numpy.array(lengths))), "l.npy", *parts)
         self.refused(("diagnose", "--p", plain, "--mechanism", "mocha", "--chunk-energies",

@@ -13,7 +13,7 @@ from attnbench.analysis import command
 STANDARD_INPUT = "-"
 MOST_BYTES = 512 << 20
 # What is made of a larger file takes many seconds.
-MOST_UNTOLD_BYTES = 8 << 20
+LARGE_BYTES = 8 << 20
 MOST_SECONDS_OF_WAITING = 60
 MOST_SECONDS_WITHOUT_WRITER = 5
 
@@ -45,7 +45,7 @@ def _parts(stream, path):
         raise Unreadable("Is a directory")
     if not (is_input or is_pipe or stat.S_ISREG(state.st_mode)):
         raise Unreadable("is neither a file nor a pipe")
-    if state.st_size > MOST_UNTOLD_BYTES:
+    if state.st_size > LARGE_BYTES:
         print(command.printable(
             f"{command.PROGRAM}: reading {path}: {state.st_size >> 20} MiB, which "
             "takes a while"), file=sys.stderr, flush=True)

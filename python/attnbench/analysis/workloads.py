@@ -1,4 +1,6 @@
-"""The names of workloads that hold a number, as harness/sweep/workload_name.h lists them."""
+"""What names of workloads hold, as harness/sweep/workload_name.h lists them."""
+
+CAPTURED = "captured:"
 
 
 def number_of(workload, kind):
@@ -12,4 +14,4 @@ def number_of(workload, kind):
 
 def is_captured(cell):
     """Whether energies of a user's own model decide (captured:FILE)."""
-    return cell["workload"].startswith("captured:")
+    return cell["workload"].startswith(CAPTURED)

@@ -22,18 +22,13 @@ NOTES = (
     "behind a decoder that keeps pace; -: all of it is read first",
     "energies: scores of entries, a mean over outputs and hypotheses; soft "
     "scores all T for an output, a scan each entry once and one more for an "
-    "output, memory none{empty}",
-    "faster from T: {lengths}",
+    "output, memory none; outputs of an empty source, which need none, count",
+    "faster from T: attention alone, with U in proportion to T; -: not measured",
     "none: the decoder without attention; no attention can gain more",
 )
-OF_SHAPE = {
-    "empty": "; outputs of an empty source, which need none, count",
-    "lengths": "attention alone, with U in proportion to T"}
-OF_CAPTURED = {
-    "empty": "", "lengths": "not measured, captured energies have their own lengths"}
 SPEED_ONLY = ("speed only: weights are random; what each mechanism learns: "
               "docs/trained.md")
-COMES = {"frames": "T entries come", "outputs": "U outputs are wanted"}
+COMES = {"frames": "all entries come", "outputs": "all outputs are wanted"}
 
 
 def main():
@@ -76,10 +71,7 @@ def parts(document):
         ("mechanism", "attention", "speed-up", "whole decoder", "speed-up",
          *(f"RTF by {name}" for name in rates), "AP", "DAL", "energies",
          "faster from T ="), *(_row(one, rates) for one in found)]
-    is_captured = "workload" in document["shape"]
-    words_of_notes = OF_CAPTURED if is_captured else OF_SHAPE
-    notes = [*(note.format_map(words_of_notes) for note in NOTES),
-             *_limit_lines(document), *_rates_lines(rates, is_captured)]
+    notes = [*NOTES, *_limit_lines(document), *_rates_lines(rates)]
     if any(map(_is_marked, found)):
         read = 100 * LEAST_READ * document["shape"]["memory_read"]
         notes.append(
@@ -117,7 +109,7 @@ def _shape_line(shape):
     read = "the whole" if share == 1 else f"{percent_text(share)} of the"
     return (
         f"T = {shape['memory_length']}, U = {shape['output_length']}, "
-        f"{_sizes(shape)}; one sequence, one thread, random weights whose scans "
+        f"{sizes(shape)}; one sequence, one thread, random weights whose scans "
         f"read {read} memory")
 
 
@@ -125,7 +117,7 @@ def _captured_line(shape):
     line = (
         f"{shape['sequences']} sequences of {shape['workload']}, T up to "
         f"{shape['memory_length']} ({shape['entries']} in all), U up to "
-        f"{shape['output_length']} ({shape['outputs']}), {_sizes(shape)}; one "
+        f"{shape['output_length']} ({shape['outputs']}), {sizes(shape)}; one "
         "after another, one thread, random weights; captured energies decide")
     return line if shape["memory_read"] is None else (
         f"{line}: scans read {percent_text(shape['memory_read'])} of the memory "
@@ -133,7 +125,7 @@ def _captured_line(shape):
         "without a context")
 
 
-def _sizes(shape):
+def sizes(shape):
     return (
         f"d = {shape['dim']}, beam {shape['beam']}, {shape['vocabulary']} "
         f"symbols, {shape['layers']} LSTM layers, {shape['energy']} energies, "
@@ -186,13 +178,10 @@ def _break_even_text(found):
     return NO_VALUE if found["about"] is None else f"about {found['about']:.0f}"
 
 
-def _rates_lines(rates, is_captured):
+def _rates_lines(rates):
     """Says what the columns are that rates add."""
     of_each = " or ".join(f"{COMES[name]} ({digits(rate)} a second)"
                           for name, rate in rates.items())
-    if is_captured:  # of all sequences
-        of_each = of_each.replace("T entries", "all entries")
-        of_each = of_each.replace("U outputs", "all outputs")
     return [f"RTF: real-time factor, the whole decoder's time over that in "
             f"which {of_each}; below 1 it keeps pace"] if rates else []
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from attnbench.analysis import command, load, whole_file
+from attnbench.analysis import command, load, whole_file, workloads
 from attnbench.answers import advice, advice_text
 from attnbench.judge import measure
 
@@ -21,7 +21,6 @@ MOST_LENGTH = 20_000
 RATES = ("frames_per_second", "outputs_per_second")
 LEAST_SHARE = 0.01  # S of the workload copy:S
 INVALID = 5
-CAPTURED = "captured:"
 
 
 def main(arguments=None):
@@ -51,7 +50,7 @@ def run(options):
     if options.output is not None:
         inputs = [options.model] if options.model else []
         if options.workload is not None:
-            inputs.append(options.workload.removeprefix(CAPTURED))
+            inputs.append(options.workload.removeprefix(workloads.CAPTURED))
         whole_file.check(options.output, inputs, options.force)
     mechanisms = mechanisms_of(options.mechanism, processes)
     with measure.temporary_folder() as folder:
@@ -74,11 +73,12 @@ def run(options):
 def check_workload(options):
     if options.workload is None:
         return
-    if not options.workload.startswith(CAPTURED):
+    if not options.workload.startswith(workloads.CAPTURED):
         raise load.DataError("--workload", (
             f"'{command.shortened(options.workload)}' is none that advise "
-            f"takes; expected {CAPTURED}FILE, the energies of your own model"))
-    path = options.workload.removeprefix(CAPTURED)
+            f"takes; expected {workloads.CAPTURED}FILE, the energies of your "
+            "own model"))
+    path = options.workload.removeprefix(workloads.CAPTURED)
     if not os.access(path, os.R_OK):
         raise load.DataError(path, "cannot be read; expected a file of energies")
     for name in ("memory_length", "output_length", "model"):

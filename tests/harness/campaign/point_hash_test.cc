@@ -26,8 +26,8 @@ Sweep SmallSweep() {
 std::string HashOf(const Sweep& sweep, std::size_t point = 0,
                    const char* build_id = "build", const char* peer = "",
                    std::int64_t num_builds = 1) {
-  return PointHash(sweep, sweep.points.at(point), CaseFiles(sweep), build_id,
-                   num_builds, peer);
+  return PointHash(sweep, sweep.points.at(point), WorkloadFiles(sweep),
+                   build_id, num_builds, peer);
 }
 
 TEST(PointHash, IsTheSameForTheSame) {
@@ -112,7 +112,7 @@ TEST(PointHash, DiffersWhereTheCaseFileDoes) {
   };
   const std::string hash = hash_of(R"({"energies": [[1]]})");
   EXPECT_EQ(hash_of(R"({"energies": [[1]]})"), hash);
-  const CaseFiles files(sweep);
+  const WorkloadFiles files(sweep);
   EXPECT_TRUE(files.AreUnchanged(sweep.points[0]));
   EXPECT_NE(hash_of(R"({"energies": [[2]]})"), hash);
   EXPECT_FALSE(files.AreUnchanged(sweep.points[0]));

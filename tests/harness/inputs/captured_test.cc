@@ -25,7 +25,7 @@ NumberArray ArrayOf(std::vector<Index> shape, std::vector<double> values) {
   return {"a.npy", std::move(shape), std::move(values)};
 }
 
-// Of two batches with two heads each.
+// Makes a batch of two, with two heads.
 ScoreBatch Batch() {
   std::vector<double> values(2 * 2 * 3 * 4);
   for (std::size_t n = 0; n < values.size(); ++n) {
@@ -58,19 +58,20 @@ TEST(ScoreBatch, AMaskWithAHoleNamesIt) {
 }
 
 TEST(ScoreBatch, ATableIsThatOfItsSequence) {
+  ScoreBatch batch = Batch();
+  batch.outputs[2] = 2;
+  batch.entries[2] = 3;
   const Table<float> table =
-      CutTable<float>(Batch(), 2, 2, 3, ScoreKind::kEnergies, "--lengths");
+      CutTable<float>(BatchLike(batch, Batch().array), 2, ScoreKind::kEnergies);
   EXPECT_THAT(table.values, ElementsAre(24, 25, 26, 28, 29, 30));
 }
 
 TEST(ScoreBatch, ANumberThatCannotBeIsNamedByBatchHeadOutputAndEntry) {
   ScoreBatch batch = Batch();
   batch.array.values[24 + 4 + 2] = std::nan("");
-  EXPECT_EQ(ErrorText([&] {
-              CutTable<float>(batch, 2, 3, 4, ScoreKind::kEnergies, "mask");
-            }),
-            "a.npy[2, 1, 2, 3]: is nan, not finite in f32: batch 2, head 1, "
-            "output 2, entry 3 (mask leaves padding out)");
+  EXPECT_EQ(ErrorText([&] { CutTable<float>(batch, 2, ScoreKind::kEnergies); }),
+            "a.npy[2, 1, 2, 3]: is nan, not finite in f32 (lengths or mask "
+            "leaves padding out)");
 }
 
 WorkloadSpec SpecOf(const EnergiesFile& file, Index batch) {

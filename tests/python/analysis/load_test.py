@@ -58,7 +58,7 @@ class LoadTest(PlotTest):
         large = f"attnbench: reading {path}: 0 MiB, which takes a while\n"
         for most, told in ((1 << 20, ""), (100, large)):
             said = io.StringIO()
-            with mock.patch.object(input_file, "MOST_UNTOLD_BYTES", most), \
+            with mock.patch.object(input_file, "LARGE_BYTES", most), \
                     contextlib.redirect_stderr(said):
                 load.load(path)
             self.assertEqual(said.getvalue(), told)

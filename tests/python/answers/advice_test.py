@@ -136,7 +136,7 @@ class Times(unittest.TestCase):
         printed = advice_text.of(document)
         self.assertRegex(printed, r"RTF by frames +RTF by outputs +AP")
         self.assertIn("0.0312 [0.03, 0.0325]  0.625 [0.6, 0.65]", printed)
-        self.assertIn("T entries come (1000000 a second) or U outputs are wanted (3000000 a "
+        self.assertIn("all entries come (1000000 a second) or all outputs are wanted (3000000 a "
                       "second); below 1 it keeps pace\n", printed)
         one = advice_text.of(advised(rates={**rates, "outputs_per_second": None}))
         self.assertNotIn("RTF by outputs", one)
