@@ -155,6 +155,26 @@ DiagnosisRequest RequestOfModel(const DiagnoseArguments& arguments,
   return request;
 }
 
+// An output's contexts must not hold padding, whatever they hold otherwise.
+void RefuseMassOnPadding(const ScoreBatch& alpha, double tolerance) {
+  for (Index n = 0; n < alpha.count; ++n) {
+    for (Index i = 0; i < alpha.outputs[Size(n)]; ++i) {
+      const Index row = (n * alpha.U + i) * alpha.T;
+      double mass = 0;
+      for (Index j = alpha.entries[Size(n)]; j < alpha.T; ++j) {
+        mass += std::abs(alpha.array.values[Size(row + j)]);
+      }
+      if (mass <= tolerance) continue;
+      throw UserError(
+          alpha.array.place + PlaceInArray(alpha.array.shape,
+                                           Size(row + alpha.entries[Size(n)])),
+          fmt::format("begins padding, on which its output has a mass of "
+                      "{:.2g}: was the mask applied? Padding must have 0",
+                      mass));
+    }
+  }
+}
+
 DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
   if (arguments.p.empty() == arguments.energies.empty()) {
     throw UserError("diagnose",
@@ -203,6 +223,7 @@ DiagnosisRequest RequestOfArrays(const DiagnoseArguments& arguments) {
   if (!arguments.alpha.empty()) {
     const ScoreBatch alpha = read_like(arguments.alpha, "alpha");
     request.alpha_file = alpha.array.place;
+    RefuseMassOnPadding(alpha, request.mass_tolerance);
     for (Index n = 0; n < choice.count; ++n) {
       request.alpha.push_back(CutTable<double>(alpha, n, ScoreKind::kWeights));
     }

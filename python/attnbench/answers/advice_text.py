@@ -252,7 +252,8 @@ def conclusion(context, found, attention_share):
     verdict = (
         "It does not pay: no mechanism makes the whole decoder measurably "
         "faster." if all(one["verdict"] == DOES_NOT_PAY for one in timed)
-        else "It cannot be told: more --repetitions narrow the intervals.")
+        else "It cannot be told: one run of one program shows no gain this small, "
+        "and more --repetitions help only against noise.")
     return f"{verdict} The best is {best['mechanism']} with {ratio}. {share}"
 
 
