@@ -9,7 +9,7 @@ are the same share a line: a chunk does not change what is chosen.
 
 import math
 
-from attnbench.analysis import load, modes, reads, settings, words, workloads
+from attnbench.analysis import load, modes, settings, words, workloads
 from figures import style
 
 FREE = ["workload", "chunk_width"]
@@ -71,20 +71,12 @@ def _online(cells):
     return cells[[isinstance(latency, dict) for latency in cells["latency"]]]
 
 
-def memory_share(cell):
-    """The share of the memory that a scan passed: each energy either passes an
-    entry for good or ends an output, and outputs that chose have weight 1.
-    """
-    passed = cell["operations"]["energies"] - cell["numerics"]["attention_mass"]
-    return passed / (cell["memory_length"] * cell["batch"])
-
-
 def _row(cell):
     return {
         "r": _bias(cell["workload"]),
         **{figure: cell["latency"][figure] for figure in FIGURES},
-        "passed": memory_share(cell),
-        "empty": reads.zero_contexts(cell),
+        "passed": cell["reads"]["memory_read"],
+        "empty": cell["reads"]["zero_contexts"],
     }
 
 
@@ -119,9 +111,9 @@ def _lines(chosen, path):
 def _are_same(rows, others):
     # Latency is exact; weights of a chunk sum to 1 up to rounding.
     return all(
-        math.isclose(row[key], other[key], rel_tol=1e-4, abs_tol=1e-4)
-        if key in ("passed", "empty")
-        else row[key] == other[key]
+        row[key] == other[key]
+        or key in ("passed", "empty") and None not in (row[key], other[key])
+        and math.isclose(row[key], other[key], rel_tol=1e-4, abs_tol=1e-4)
         for row, other in zip(rows, others)
         for key in row
     )
@@ -175,11 +167,15 @@ def _text(chosen):
     )
 
 
+def _percent(share):
+    return "an unknown share" if share is None else f"{100 * share:.0f} %"
+
+
 def _headlines(lines):
     return [
         f"{label}, r = {row['r']:g}: AP {row['ap']:.3f}, AL {row['al']:.1f}, DAL "
-        f"{row['dal']:.1f} entries, {100 * row['passed']:.0f} % of the memory "
-        f"passed, {100 * row['empty']:.0f} % of the outputs without a context"
+        f"{row['dal']:.1f} entries, {_percent(row['passed'])} of the memory "
+        f"passed, {_percent(row['empty'])} of the outputs without a context"
         for label, rows in lines.items()
         for row in (rows[-1], rows[len(rows) // 2], rows[0])
     ]

@@ -31,9 +31,10 @@ def draw(cells):
     chosen = settings.select(settings.exact(cells), free=FREE).copy()
     chosen["label"] = [settings.label(cell) for cell in chosen.to_dict("records")]
     ratios = pairing.speedups(chosen)
-    scans = ratios[ratios["end"].notna()]
+    scans = ratios[ratios["end"].notna()
+                   & [_read(cell) is not None for cell in ratios.to_dict("records")]]
     if scans.empty:
-        raise load.DataError(path, "cells missing: a mechanism that scans")
+        raise load.DataError(path, "cells missing: a mechanism that scans and ends by absorb")
     lines = _lines(scans, path)
     are_apart = any(map(reads.is_marked, scans.to_dict("records")))
     figure, axes = style.new_figure(1, 2 if are_apart else 1, 2.3, style.COLUMN_IN)
@@ -58,8 +59,7 @@ def _lines(scans, path):
     for cell in scans.to_dict("records"):
         if math.isnan(cell["value"]):
             continue
-        share = latency.memory_share(cell)
-        lines.setdefault(cell["label"], []).append((share, cell))
+        lines.setdefault(cell["label"], []).append((_read(cell), cell))
     for label, rows in lines.items():
         if len(_on_line(rows)) < 2:
             raise load.DataError(
@@ -71,6 +71,14 @@ def _lines(scans, path):
     return lines
 
 
+def _read(cell):
+    return cell["reads"]["memory_read"]
+
+
+def _empty(cell):
+    return cell["reads"]["zero_contexts"]
+
+
 def _on_line(rows):
     return [row for row in rows if not reads.is_marked(row[1])]
 
@@ -79,8 +87,7 @@ def _parts(rows, look):
     """Gives what each panel shows of a line: (number of a cell, rows, look)."""
     apart = [row for row in rows if reads.is_marked(row[1])]
     hollow = {**look, "fillstyle": "none", "linestyle": (0, (1, 2))}
-    return ((latency.memory_share, _on_line(rows), look),
-            (reads.zero_contexts, apart, hollow))
+    return ((_read, _on_line(rows), look), (_empty, apart, hollow))
 
 
 def _draw_points(panel, key, rows, look):

@@ -137,7 +137,9 @@ class Run:
 
     @functools.cached_property
     def cells(self):
-        return {path: load.read_json(path).get("cells", []) for path in self.measured}
+        return {path: [{**cell, "reads": reads.of(cell, context)}
+                       for cell in load.read_json(path).get("cells", [])]
+                for path, context in self.measured.items()}
 
 
 class Links:

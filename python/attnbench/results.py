@@ -80,7 +80,7 @@ def speedups(paths):
         timed = dict(enumerate(document["cells"], first))
         first += len(timed)
         for group in _groups(timed).values():
-            found |= _speedups_of(group)
+            found |= _speedups_of(group, document["context"])
     rows = sorted(found)
     chosen = cells.loc[rows].assign(**{
         name: numpy.array([found[row][place] for row in rows], dtype)
@@ -228,14 +228,15 @@ def _groups(rows):
     return groups
 
 
-def _speedups_of(group):
+def _speedups_of(group, context):
     """Gives the columns of `speedups` by row."""
     found = {}
     for row, cell in group.items():
         over = _reference(cell, group)
         if over != row:
             base = group[over]
-            found[row] = (over, base["mechanism"], *_span(base, cell), reads.zero_contexts(cell))
+            empty = reads.of(cell, context)["zero_contexts"]
+            found[row] = (over, base["mechanism"], *_span(base, cell), empty)
     return found
 
 

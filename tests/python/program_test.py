@@ -14,7 +14,8 @@ import unittest
 
 import attnbench
 import made_up
-from attnbench.analysis import load, reads
+import numpy
+from attnbench.analysis import load, modes, reads
 from documents import ROOT
 from pages import markdown
 
@@ -80,6 +81,12 @@ class Speedups(ProgramTest):
                                                  abs_tol=1e-12), (number, column))
                 else:
                     self.assertTrue(math.isnan(row[column]), (number, column))
+        for row, cell in zip(rows, load.load(path).to_dict("records"), strict=True):
+            for column, value in cell["reads"].items():
+                if row[column]:
+                    self.assertAlmostEqual(value, float(row[column]), 6, column)
+                elif cell["mechanism"] in modes.MECHANISMS and row["time_ns"]:
+                    self.assertIsNone(value, column)
         return int(faster["speedup"].notna().sum())
 
     def test_they_are_those_of_show(self):
@@ -87,6 +94,19 @@ class Speedups(ProgramTest):
             with self.subTest(name):
                 path = os.path.join(ROOT, committed(name))
                 self.assertGreater(self.assert_same(path), 0)
+
+    def test_of_captured_sequences_of_unlike_lengths_padding_counts_for_nothing(self):
+        energies = numpy.random.default_rng(1).normal(-1.5, 1, (4, 12, 40)).astype("f4")
+        numpy.savez(self.path("c.npz"), energies=energies, lengths=[40, 20, 10, 5],
+                    output_lengths=[12, 8, 3, 2])
+        path = self.sweep("r.json", "--mechanism", "soft,monotonic,mocha", "--workload",
+                          f"captured:{self.path('c.npz')},uniform")
+        self.assertEqual(self.assert_same(path), 4)
+        faster = attnbench.speedups(path)
+        captured = faster[faster["workload"] != "uniform"]
+        self.assertTrue((captured["zero_contexts"] > reads.MOST_EMPTY).all(), captured)
+        self.assertEqual([reads.is_marked(cell) for cell in load.load(path).to_dict("records")],
+                         [False, True, True, False, False, False])
 
     def test_figures_mark_the_speed_ups_that_show_marks(self):
         marks = 0

@@ -18,15 +18,15 @@ import re
 
 import pandas
 
-from attnbench.analysis import command, input_file, schema, workloads
+from attnbench.analysis import command, input_file, reads, schema, workloads
 
 SCHEMA_VERSION = 1
 
 # A cell of a sweep as its schema describes it. The members that say what was measured are
-# its identity, and the others, its outcomes, what came of that.
+# its identity, and the others, its outcomes, what came of that; cells_of adds `reads`.
 CELL = schema.read("sweep")["properties"]["cells"]["items"]
 AXES = frozenset(CELL["identity"]) - {"mechanism", "options"}
-OUTCOMES = frozenset(CELL["properties"]) - frozenset(CELL["identity"])
+OUTCOMES = frozenset(CELL["properties"]) - frozenset(CELL["identity"]) | {"reads"}
 STATUSES = ("ok", "invalid", "error", "timeout", "skipped")
 DECODER = "decoder"  # the scope of whole decoders
 # No time of a machine is beyond these; figures and fits need room around theirs.
@@ -135,7 +135,8 @@ def cells_of(document, path):
     cells = require_some(document, "cells", path)
     # Dicts as text: two settings can then be compared, and sorted.
     rows = [
-        {**cell, "options": json.dumps(cell["options"], sort_keys=True)}
+        {**cell, "options": json.dumps(cell["options"], sort_keys=True),
+         "reads": reads.of(cell, document["context"])}
         for cell in cells
     ]
     frame = pandas.DataFrame(rows, dtype=object)

@@ -7,7 +7,7 @@ import known_effects
 from made_up import make_cell, make_document, stop
 from plot_case import PlotTest
 
-from attnbench.analysis import load
+from attnbench.analysis import load, reads
 from figures import latency, memory_share
 
 T, U = 100, 40
@@ -92,11 +92,39 @@ class LatencyFigure(PlotTest):
         self.assertEqual(len(said), 6)
         self.assertTrue(said[3].startswith("mocha, w = 4, r = 4: "), said)
 
+    def test_a_share_that_counts_do_not_tell_is_not_drawn(self):
+        made = [{**cell, "end": cell["end"] and "stay_last"} for cell in cells()]
+        figure, said = latency.draw(frame(made))
+        self.assertEqual(len(figure.axes[2].lines), 1)
+        self.assertEqual(list(figure.axes[2].lines[0].get_ydata()), 3 * [None])
+        self.assertIn("an unknown share of the memory passed", said[0])
+        self.fails(made, "cells missing: a mechanism that scans and ends by absorb",
+                   figure="memory_share")
+
     def test_the_share_is_of_all_sequences_of_a_batch(self):
         cell = online("monotonic", 0, batch=4)
         cell["operations"]["energies"] = 4 * (60 + 38)
         cell["numerics"]["attention_mass"] = 4 * 38.0
-        self.assertAlmostEqual(latency.memory_share(cell), 0.6)
+        self.assertAlmostEqual(reads.of(cell, {})["memory_read"], 0.6)
+
+    def test_of_captured_sequences_padding_counts_for_nothing(self):
+        made = cells()[:3]
+        for workload, chose in (("captured:full.npy", 50.0), ("captured:lost.npy", 40.0)):
+            made.append(make_cell("soft", T, U, workload=workload, latency=None))
+            made += [make_cell(m, T, U, workload=workload, chunk_width=w,
+                               operations={"energies": 60 + chose},
+                               numerics={"attention_mass": chose})
+                     for m, w in (("monotonic", None), ("mocha", 4))]
+        for cell in made:
+            cell["batch"] = 2
+        document = make_document(made)
+        document["context"]["workload_files"] = [
+            {"workload": name, "hash": 16 * "0", "sequences": 2, "entries": 120, "outputs": 50}
+            for name in ("captured:full.npy", "captured:lost.npy")]
+        found = load.cells_of(document, "r.json")["reads"]
+        self.assertEqual([reads.MEMBERS, *(tuple(one.values()) for one in found[3:8])],
+                         [("memory_read", "zero_contexts"), (1, 0), (0.5, 0), (0.5, 0),
+                          (1, 0), (0.5, 1 - 40 / 50)])
 
     def test_the_speed_up_stands_over_the_share(self):
         figure, _ = memory_share.draw(frame(cells()))
