@@ -88,6 +88,10 @@ std::string PrepareCounting() {
   return version;
 }
 
+void CheckThatItCounts(const std::string& counts) {
+  InstructionCounter(counts).Count([] {});
+}
+
 void CheckOneThread(const Sweep& sweep) {
   for (const Point& point : sweep.points) {
     for (const Cell& cell : point.cells) {

@@ -19,6 +19,10 @@ namespace attnbench {
 // level that was asked for.
 std::string PrepareCounting();
 
+// Throws UserError if callgrind, under which this process runs, counts nothing;
+// `counts` is that of UnderCallgrind.
+void CheckThatItCounts(const std::string& counts);
+
 // Throws UserError if a cell of the sweep has more than one thread: how often
 // threads wait for each other differs from run to run.
 void CheckOneThread(const Sweep& sweep);

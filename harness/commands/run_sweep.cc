@@ -25,7 +25,6 @@
 #include "harness/machine/environment.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/machine/roofline.h"
-#include "harness/measure/instructions.h"
 #include "harness/peer/files.h"
 #include "harness/peer/peer.h"
 #include "harness/results/sweep_result.h"
@@ -157,7 +156,7 @@ void AddMeasurePoints(CLI::App& app, const std::string& command_line,
   command->add_option(kCounts, *counts);
   OnAsked(*command, run, [command_line, describe, counts] {
     // A valgrind that counts nothing shows at once.
-    if (*describe && !counts->empty()) InstructionCounter(*counts).Count([] {});
+    if (*describe && !counts->empty()) CheckThatItCounts(*counts);
     if (*describe) {
       std::cout << ToJson(
                        WorkerDescription{MakeContext(command_line, /*seed=*/1)})

@@ -289,7 +289,7 @@ class Diagnose(ResultFilesTest):
     def test_an_alpha_is_cut_like_p_and_is_of_monotonic_attention(self):
         p = drawn(2, 3, 20)
         mine = of_fairseq(p)
-        mine[1, 2], mine[1, :, 7:] = 1, 1
+        mine[1, 2], mine[1, :2, 7:] = 1, 0
         lengths = ("--lengths", self.save("lengths.npy", numpy.array([20, 7])),
                    "--output-lengths", self.save("outputs.npy", numpy.array([3, 2])))
         arguments = ("--p", self.save("p.npy", p), "--alpha", self.save("mine.npy", mine))
@@ -411,6 +411,18 @@ class Diagnose(ResultFilesTest):
         one = self.save("one.npy", p[1, 0])
         self.assertEqual(self.diagnose("--p", one, "--mask", self.save("m.npy", mask[1]))
                          ["memory_length"], 7)
+
+    def test_an_alpha_with_mass_on_padding_is_refused_at_its_place(self):
+        p = drawn(2, 3, 20)
+        given = ("diagnose", "--p", self.save("p.npy", p), "--mask",
+                 self.save("m.npy", numpy.arange(20) >= numpy.array([[20], [7]])), "--alpha")
+        mine = of_fairseq(p)
+        left = float(mine[1, 0, 7:].sum())
+        self.assertGreater(left, 0.01)
+        self.refused((*given, self.save("mine.npy", mine)), f"mine.npy[2, 1, 8]: begins padding, "
+                     f"on which its output has a mass of {left:.2g}: was the mask applied?")
+        mine[1, :, 7:] = 0
+        self.gives(0, *given, self.save("mine.npy", mine))
 
     def test_a_mask_that_leaves_no_beginning_is_refused_with_its_place(self):
         path = self.save("p.npy", numpy.full((2, 3, 5), 0.5))

@@ -118,6 +118,7 @@ SWEEPS = {
     "matcha_algorithms": algorithms_test.cells(),
     "britz_table1": decoder_test.cells(beams=(10,)),
     "times": [make_cell("soft", t, 5) for t in (10, 20)],
+    "instructions": [make_cell("soft", t, 5) | {"instructions": 10.0 * t} for t in (10, 20)],
     "decoder_times": decoder_test.cells(beams=(10,)),
 }
 # Documents of other kinds.
