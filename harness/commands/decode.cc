@@ -302,6 +302,12 @@ Decoded DecodeWorkload(const DecodeArguments& arguments) {
                               .seed = arguments.seed});
     const Config config = MakeConfig(cell);
     const auto& mechanism = *FindMechanism<double>(cell.mechanism);
+    if (cell.Int("batch") > 1) {
+      std::cerr << fmt::format(
+          "attnbench: {} has {} sequences; decodes the "
+          "first\n",
+          Printable(where), cell.Int("batch"));
+    }
     Decoded decoded =
         Decode(mechanism, config,
                workload->DrawFor(mechanism.Describe(), 0, config.energy)[0],

@@ -76,8 +76,9 @@ void CheckLengths(const Point& point, const CapturedEnergies& captured) {
     const std::int64_t asked = point.axes.at(axis).whole();
     if (asked == length) continue;
     throw UserError(point.axes.at("workload").text(),
-                    fmt::format("has {} {}, but {} is asked for; leave that "
-                                "out, the file sets it",
+                    fmt::format("has {} {}, but {} is asked for, by an option "
+                                "or another file; leave that out, the file "
+                                "sets it",
                                 axis, length, asked));
   }
 }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <system_error>
 
 #include "harness/base/error.h"
 #include "harness/inputs/array_file.h"
@@ -33,6 +35,11 @@ void CheckNames(const std::vector<std::string>& names,
 CapturedEnergies ReadCaptured(const std::string& path) {
   if (path.ends_with(".json")) {
     throw UserError(path, "is a case file, which the workload file:CASE takes");
+  }
+  std::error_code error;
+  if (std::filesystem::exists(path, error) &&
+      !std::filesystem::is_regular_file(path, error)) {
+    throw UserError(path, "must be a file: it is read more than once");
   }
   const std::vector<std::string> names = NamesOfArrays(path);
   CheckNames(names, path);

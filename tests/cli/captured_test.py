@@ -121,9 +121,11 @@ class Captured(ResultFilesTest):
         chunk[..., 1::2] = 40
         both = self.swept(self.save("both.npz", energies, chunk_energies=chunk), "--mechanism",
                           "mocha", "-w", "3")
-        decoded = strict(self.gives(
+        out, err = self.gives(
             0, "decode", "--mechanism", "mocha", "-d", "4", "-w", "3", "--workload",
-            f"captured:{self.path('both.npz')}")[0])
+            f"captured:{self.path('both.npz')}")
+        self.assertIn("both.npz has 2 sequences; decodes the first\n", err)
+        decoded = strict(out)
         self.assertEqual([one["position"] for one in decoded["steps"]], [3, 3, 6, 12])
         # Entries 1 to 3, of which the second has nearly all of exp(40).
         numpy.testing.assert_allclose(decoded["steps"][0]["weights"], [0, 1, 0], atol=1e-9)

@@ -70,7 +70,9 @@ class PageTest(ReportCase):
     def test_advice_has_its_table_its_verdicts_and_its_figure(self):
         document = committed("advice")
         text = self.read(document).words()
-        for words in (document["conclusion"], "mocha w=4 20.2 ms [15.8, 25.7] 2.29x [2.08, 2.52]",
+        (mocha,) = (one["attention"] for one in document["mechanisms"]
+                    if one["mechanism"] == "mocha w=4")
+        for words in (document["conclusion"], f"mocha w=4 {mocha['time_ns'] / 1e6:.3g} ms [",
                       "AP, DAL: mean share", "limit: soft's decoder", "attention alone",
                       "T = 400, U = 60", "random weights"):
             self.assertIn(words, text)

@@ -80,7 +80,8 @@ def check_workload(options):
             "own model"))
     path = options.workload.removeprefix(workloads.CAPTURED)
     if not os.access(path, os.R_OK):
-        raise load.DataError(path, "cannot be read; expected a file of energies")
+        raise load.DataError(
+            path or "--workload", "cannot be read; expected a file of energies")
     for name in ("memory_length", "output_length", "model"):
         if getattr(options, name) is not None:
             raise load.DataError(_option(name), (

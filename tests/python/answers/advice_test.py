@@ -184,7 +184,7 @@ class Verdicts(unittest.TestCase):
     def test_a_gain_that_may_be_there_or_not_is_no_answer(self):
         verdict, conclusion = self.said(rest=40000)
         self.assertEqual(verdict, "cannot be told")
-        self.assertIn("It cannot be told: more", conclusion)
+        self.assertIn("It cannot be told: one run of one program", conclusion)
         self.assertIn("The best is monotonic with 1", conclusion)
 
     def test_a_loss_that_can_be_told_does_not_pay(self):
