@@ -66,7 +66,7 @@ bool Changes(const char* variable, const std::string& value) {
 }  // namespace
 
 std::string PrepareCounting() {
-  const std::string version = ValgrindVersion();
+  std::string version = ValgrindVersion();
   Context there;
   {
     const TemporaryFolder folder;

@@ -190,7 +190,7 @@ Context ContextOf(const std::vector<std::string>& command,
                   std::int64_t cell_limit_s) {
   const std::chrono::seconds limit(std::min(kDescribeLimit, cell_limit_s));
   ChildProcess process(
-      {.arguments = std::move(command), .environment = EnvironmentWith({})});
+      {.arguments = command, .environment = EnvironmentWith({})});
   const auto line = process.ReadLine(ChildProcess::Clock::now() + limit);
   const bool is_late = !line && !process.HasEnded();
   if (is_late) process.Kill();

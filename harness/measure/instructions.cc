@@ -14,9 +14,9 @@
 // Callgrind finds it by its symbol, which a program keeps that is stripped of
 // others, and which has no form that compilers of C++ write in their own ways.
 extern "C" {
-[[gnu::noinline, gnu::visibility("default")]] void attnbench_counted_trial(
+[[gnu::noinline, gnu::visibility("default")]] void AttnbenchCountedTrial(
     const std::function<void()>& trial);
-void attnbench_counted_trial(const std::function<void()>& trial) {
+void AttnbenchCountedTrial(const std::function<void()>& trial) {
   trial();
   asm volatile("");  // a last call would become a jump, which is no return
 }
@@ -25,12 +25,12 @@ void attnbench_counted_trial(const std::function<void()>& trial) {
 namespace attnbench {
 namespace {
 
-constexpr char kCounted[] = "attnbench_counted_trial";
+constexpr char kCounted[] = "AttnbenchCountedTrial";
 
 // A call through a pointer that may change is neither inlined nor of a clone,
 // which would have another symbol.
 void (*volatile counted_trial)(const std::function<void()>&) =
-    attnbench_counted_trial;
+    AttnbenchCountedTrial;
 
 // The sum in a file of callgrind's; 0 where it has none.
 double SummaryOf(const std::string& path) {
