@@ -16,8 +16,8 @@ namespace attnbench {
 // The verdict on what grew by more than it may.
 inline constexpr char kRegressed[] = "REGRESSED";
 
-// The share by which a count may grow. Other code elsewhere in a program moves
-// counts by a few hundred instructions of malloc, by what it allocated before.
+// The share by which a count may grow. Code elsewhere in a program moves counts
+// a little: malloc takes more or fewer instructions, by what it gave before.
 inline constexpr double kDefaultSlack = 0.005;
 
 struct CheckedCount : CellIdentity {

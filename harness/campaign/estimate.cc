@@ -20,8 +20,9 @@ constexpr double kCellSeconds = 0.005;  // making and checking the least cell
 constexpr double kGateTrials = 10;      // a reference takes as long as so many
 constexpr double kGateSeconds = 0.2;    // and has a budget
 constexpr double kProcessSeconds = 0.1;
-// A program takes 40 to 90 times as long under callgrind.
-constexpr double kCallgrindSlowdown = 60;
+// A trial is taken to last so many times as long under callgrind, and so is
+// making its inputs.
+constexpr double kCallgrindSlowdown = 500;
 
 constexpr std::int64_t kProbeOutputs = 64;
 

@@ -128,8 +128,8 @@ class Measurer::Worker {
                                         kWorkerCommand};
     if (counts_instructions) {
       const std::string counts = folder + "/counts";
-      // A path of another length moves what lies behind it on stack and heap,
-      // which alone made counts of one program differ by half a percent.
+      // The path lies on stack and heap, so one of another length moves what
+      // lies behind it, and with that the counts of the same program.
       command[0] = folder + "/attnbench";
       std::filesystem::create_symlink(program, command[0]);
       command.insert(command.end(), {kCounts, counts});

@@ -43,10 +43,10 @@ void CheckWorkerProgram(const MeasurerOptions& options);
 
 ProcessPlan PlanOf(const Sweep& sweep, const MeasurerOptions& options);
 
-// What the worker of a program says of itself. `command` is what starts it,
-// with kDescribe. If it says nothing that we understand within the limit of a
-// cell, or a minute, throws UserError: `name`, what it `does` in that case, and
-// why.
+// Asks the worker of a program what it is; `command` starts the worker, with
+// kDescribe. Throws UserError if the worker gives no answer that we understand
+// within a minute, or the limit of a cell if that is less: the error has
+// `name`, what it then `does`, and why.
 Context ContextOf(const std::vector<std::string>& command,
                   const std::string& name, const std::string& does,
                   std::int64_t cell_limit_s);

@@ -123,22 +123,29 @@ struct ChildProcess::Pipes {
     return error;
   }
 
-  // Starts a process that kills the group when this program is gone for any
-  // reason: then nobody holds the other end of `alive`.
-  pid_t StartGuard(pid_t group) {
+  // Starts a process that kills the group that TellGuard names when this
+  // program is gone for any reason: then nobody holds the other end of `alive`.
+  // It comes before the process that it guards, as starting it takes long
+  // enough for a program to be killed meanwhile.
+  pid_t StartGuard() {
     const pid_t guard = fork();
     if (guard == 0) {
       setsid();  // no signals from the terminal
       dup2(alive.ours.number(), 0);
       close_range(1, ~0U, 0);
-      char nothing = 0;
-      while (read(0, &nothing, 1) < 0 && errno == EINTR) {
+      pid_t group = 0;  // until TellGuard
+      while (read(0, &group, sizeof(group)) != 0) {
       }
-      kill(-group, SIGKILL);
+      if (group > 0) kill(-group, SIGKILL);
       _exit(0);
     }
     alive.ours.Close();
     return guard;
+  }
+
+  void TellGuard(pid_t group) const {
+    [[maybe_unused]] const ssize_t written =
+        write(alive.theirs.number(), &group, sizeof(group));
   }
 
   Ends alive = MakePipe();
@@ -198,14 +205,16 @@ ChildProcess::ChildProcess(const Command& command)
   const char* const program =
       command.program.empty() ? argument_pointers[0] : command.program.c_str();
   const std::vector<char*> environment_pointers = Pointers(environment);
+  guard_ = pipes_->StartGuard();
   const int error =
       pipes_->Spawn(program, command.third, argument_pointers.data(),
                     environment_pointers.data(), id_);
   if (error != 0) {
     id_ = -1;
+    EndGuard();
     FailToStart(program, error);
   }
-  guard_ = pipes_->StartGuard(id_);
+  if (guard_ > 0) pipes_->TellGuard(id_);
   pipes_->input.theirs.Close();
   pipes_->output.theirs.Close();
   pipes_->errors.theirs.Close();
@@ -262,15 +271,19 @@ ProcessEnd ChildProcess::Stop() {
   }
   if (!ended && !killed_) end_.lingered = farewell_;
   kill(-id_, SIGKILL);
-  if (guard_ > 0) {
-    kill(guard_, SIGKILL);
-    waitpid(guard_, nullptr, 0);
-  }
+  EndGuard();
   while (!ended && waitpid(id_, &end_.status, 0) < 0 && errno == EINTR) {
   }
   id_ = -1;
   ReadErrors();
   return end_;
+}
+
+void ChildProcess::EndGuard() {
+  if (guard_ <= 0) return;
+  kill(guard_, SIGKILL);
+  waitpid(guard_, nullptr, 0);
+  guard_ = -1;
 }
 
 void ChildProcess::Kill() {

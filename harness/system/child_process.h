@@ -87,6 +87,7 @@ class ChildProcess {
   struct Pipes;
 
   void ReadErrors();
+  void EndGuard();
 
   std::unique_ptr<Pipes> pipes_;
   const bool echo_errors_;

@@ -44,6 +44,11 @@ class Faults(InFolder):
             self.assertFalse(run and run.poll() is not None, "ended before that")
             time.sleep(0.01)
 
+    @staticmethod
+    def is_worker(pid):
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
+            return "measure-points" in file.read()
+
     def left(self):
         return [name for name in os.listdir(os.environ["TMPDIR"]) if name.startswith("attnbench")]
 
@@ -150,7 +155,8 @@ class Faults(InFolder):
             run.send_signal(signal.SIGSTOP)
             time.sleep(0.5)  # the worker finishes its point
             with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
-                os.kill(int(file.read().split()[0]), signal.SIGKILL)
+                (worker,) = filter(self.is_worker, file.read().split())
+            os.kill(int(worker), signal.SIGKILL)
             run.send_signal(signal.SIGCONT)
             error = run.stderr.read()
         self.assertEqual(run.returncode, 0, error)

@@ -77,6 +77,20 @@ class Instructions(ResultFilesTest):
             self.assertEqual("ok", cell["status"], cell["message"])
             self.assertGreater(cell["instructions"], 1000)
 
+    def test_a_cell_that_takes_too_long_under_valgrind_fails_and_the_others_are_counted(self):
+        done = run("run-sweep", "--mechanism", "soft,monotonic", "-T", "2000", "-U", "1200", "-d",
+                   "32", *COUNTED[4:], "--cell-limit", "12", "-o", self.path("r.json"))
+        self.assertEqual(1, done.returncode, done.stderr)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            soft, monotonic = strict(file.read())["cells"]
+        self.assertEqual("timeout", soft["status"])
+        self.assertEqual("under callgrind: was not finished after 12 s (--cell-limit)",
+                         soft["message"])
+        self.assertNotIn("instructions", soft)
+        self.assertEqual([], soft["samples_ns"])
+        self.assertEqual("ok", monotonic["status"], monotonic["message"])
+        self.assertGreater(monotonic["instructions"], 1000)
+
     def test_what_resume_takes_was_counted_too(self):
         path = self.path("r.json")
         uncounted = ASKED[:-2]

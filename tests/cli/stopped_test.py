@@ -82,7 +82,7 @@ class Killed(ResumeTest):
                 self.assertIsNone(run.poll(), "ended before that")
                 with open(children, encoding="utf-8") as file:
                     workers = file.read().split()
-            # The second process kills the first when the run is gone.
+            # One of them kills the other when the run is gone.
             self.assertEqual(len(workers), 2)
             run.kill()
         deadline = time.monotonic() + 10
@@ -244,7 +244,7 @@ class Interrupted(ResumeTest):
             self.assertIsNone(run.poll(), "ended before that")
             with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
                 workers = file.read().split()
-            for worker in workers[:1]:
+            for worker in workers:
                 with open(f"/proc/{worker}/cmdline", encoding="utf-8") as file:
                     has_begun = "measure-points" in file.read()
                 with open(f"/proc/{worker}/statm", encoding="utf-8") as file:
