@@ -23,13 +23,8 @@ def has_data(parts):
 def draw(parts):
     """`parts`: the cells of attention alone, and those of whole decoders."""
     attention, decoders = parts
-    length = _length(attention, decoders)
-    alone = _alone(attention, length)
-    whole = _whole(decoders, length)
+    length, alone, whole = ratios(parts)
     both = [label for label in alone if label in whole]
-    if not both:
-        raise load.DataError(decoders.attrs["path"],
-                             f"has no mechanism of {attention.attrs['path']}")
     rows = [*both, *([NOTHING] if NOTHING in whole else [])]
     figure, ((panel,),) = style.new_figure(1, 1, 0.6 + ROW_IN * len(rows))
     for place, label in enumerate(rows):
@@ -64,6 +59,19 @@ def parts_of(one, other):
         if set(first) == {"sweep"} and set(second) == {"decoder"}:
             return [first["sweep"], second["decoder"]]
     return None
+
+
+def ratios(parts):
+    """The length, and label -> speed-up of attention alone and of a whole decoder there,
+    each a row with value, low and high. At least one label has both.
+    """
+    attention, decoders = parts
+    length = _length(attention, decoders)
+    alone, whole = _alone(attention, length), _whole(decoders, length)
+    if alone.keys().isdisjoint(whole):
+        raise load.DataError(decoders.attrs["path"],
+                             f"has no mechanism of {attention.attrs['path']}")
+    return length, alone, whole
 
 
 def _length(attention, decoders):
@@ -128,13 +136,13 @@ def _of_each(axis, cells):
 
 
 def _line(label, alone, whole, length):
-    text = f"{_text(whole)} in a whole decoder"
+    text = f"{speed_text(whole)} in a whole decoder"
     if alone is not None:
-        text = f"{_text(alone)}{reads.mark(alone)} alone, {text}"
+        text = f"{speed_text(alone)}{reads.mark(alone)} alone, {text}"
     return f"T = U = {length}, {names.label(label)}: {text}"
 
 
-def _text(cell):
+def speed_text(cell):
     value, low, high = (words.ratio_text(cell[key]) for key in ("value", "low", "high"))
     interval = f"[{low}, {high}]" if math.isfinite(cell["high"]) else "(no interval)"
     return f"{value} times as fast {interval}"

@@ -12,23 +12,13 @@ OURS, THEIRS, PAIRS = "exact", "partial_sums", "pairs"
 
 def note(cells):
     """Gives the note as text; empty where ours and the paper's share no length."""
-    chosen = series.times(
-        cells[(cells["status"] == "ok") & cells["peak_memory_bytes"].notna()]
-    )
-    expected = _by_length(chosen[chosen["mode"] == "expect"])
-    backward = _by_length(chosen[chosen["mode"] == "gradient"])
-    shared = [t for t, of_length in expected.items() if {OURS, THEIRS} <= set(of_length)]
-    if not shared:
+    expected, backward = _by_length(cells, "expect"), _by_length(cells, "gradient")
+    beside = comparison(cells)
+    if not beside:
         return ""
-    last = max(shared)
-    ours, theirs = expected[last][OURS], expected[last][THEIRS]
     sentences = [
         "The paper calls this a distinct disadvantage and recommends against MAtChA in "
-        f"its current form. Our variant {OURS} computes the same expectation another "
-        f"way: at T = {last}, U = {ours['output_length']}, in {ours['precision']}, it "
-        f"takes {size_text(ours['peak_memory_bytes'])} where eqs 40 to 43 take "
-        f"{size_text(theirs['peak_memory_bytes'])} and {_ratio_text(theirs, ours)} its "
-        "time.",
+        f"its current form. {beside}",
         *_growth(expected),
         *_longest(backward, "With its gradient, at"),
         "The paper's other reason, that MAtChA performs no better than MoChA, is claim "
@@ -37,8 +27,25 @@ def note(cells):
     return " ".join(sentences)
 
 
-def _by_length(cells):
-    """T: variant: cell, in the order of T."""
+def comparison(cells):
+    """Sets ours beside the paper's, at the greatest T that both have; empty without one."""
+    shared = {t: of_length for t, of_length in _by_length(cells, "expect").items()
+              if {OURS, THEIRS} <= set(of_length)}
+    if not shared:
+        return ""
+    last = max(shared)
+    ours, theirs = shared[last][OURS], shared[last][THEIRS]
+    return (f"Our variant {OURS} computes the same expectation another way: at T = {last}, "
+            f"U = {ours['output_length']}, in {ours['precision']}, it takes "
+            f"{size_text(ours['peak_memory_bytes'])} where eqs 40 to 43 take "
+            f"{size_text(theirs['peak_memory_bytes'])} and {_ratio_text(theirs, ours)} its "
+            "time.")
+
+
+def _by_length(cells, mode):
+    """T: variant: cell, of a mode, in the order of T."""
+    cells = series.times(cells[(cells["status"] == "ok") & (cells["mode"] == mode)
+                               & cells["peak_memory_bytes"].notna()])
     found = {}
     for cell in cells.sort_values("memory_length").to_dict("records"):
         found.setdefault(cell["memory_length"], {})[cell["variant"]] = cell

@@ -89,15 +89,16 @@ def is_explained(claim):
 
 def summary(claims):
     """Says how many claims there are of each verdict, in all and by their kind."""
-    texts = [f"{len(claims)} claims: {_counts(claims)}."]
+    texts = [f"{len(claims)} claims: {counts(claims)}."]
     for name, words in KINDS_OF_CLAIMS.items():
         of_kind = [claim for claim in claims if claim["kind"] == name]
         if of_kind:
-            texts.append(f"{len(of_kind)} {words}: {_counts(of_kind)}.")
+            texts.append(f"{len(of_kind)} {words}: {counts(of_kind)}.")
     return " ".join(texts)
 
 
-def _counts(claims):
+def counts(claims):
+    """Says how many there are of each verdict: '2 hold, 1 undecided'."""
     kinds = [kind(claim["verdict"]) for claim in claims]
     return ", ".join(
         f"{kinds.count(name)} {words.format(s='s' if kinds.count(name) == 1 else '')}"
