@@ -1,6 +1,6 @@
 """alpha and its gradient by the portable path of attnbench.torch, plain torch operations, and
 by two closed forms as their users have them: variants framework_portable,
-framework_fairseq and framework_emma.
+framework_portable_unchecked, framework_fairseq and framework_emma.
 """
 
 from typing import Callable, NamedTuple, Optional
@@ -53,6 +53,10 @@ class PortableTraining(OperatorTraining):
     PATH = "portable"
 
 
+class UncheckedTraining(PortableTraining):
+    CHECKS_VALUES = False  # each check of numbers waits for the GPU
+
+
 class Variant(NamedTuple):
     help: str
     make: type
@@ -62,6 +66,8 @@ class Variant(NamedTuple):
 
 VARIANTS = {
     "framework_portable": Variant("attnbench.torch in plain torch operations", PortableTraining),
+    "framework_portable_unchecked": Variant(
+        "the same, with numbers not checked", UncheckedTraining),
     "framework_fairseq": Variant(
         "fairseq's closed form, with its constants", ClosedForm, of_fairseq, approximates=True),
     "framework_emma": Variant("EMMA's triangular products", ClosedForm, of_emma),

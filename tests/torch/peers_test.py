@@ -26,6 +26,8 @@ sys.path[:0] = [
 from attnbench.torch import library, matcha_attention, mocha_attention, monotonic_attention
 import framework
 import framework_common
+import framework_operators
+import framework_portable
 import protocol
 from framework_portable import of_emma, of_fairseq
 from framework_training import adaptive, chunkwise, selection
@@ -70,6 +72,23 @@ class Operators(unittest.TestCase):
                     (adaptive(p, u, tiny, by_logs),
                      matcha_attention(wide[1], p=wide[0])[0])):
                 self.assertTrue(torch.allclose(closed, ours.squeeze(1), atol=1e-5))
+
+
+    def test_the_portable_path_is_measured_with_its_checks_of_numbers_and_without(self):
+        class WithoutAttention:
+            def by_operators(self, leaves):
+                return framework_operators.OPERATORS.monotonic_attention(p=leaves)
+
+        p = torch.full((1, 1, 2, 3), 1.5)  # no probability
+        for name, refuses in (("framework_portable", True),
+                              ("framework_portable_unchecked", False)):
+            make = framework_portable.VARIANTS[name].make
+            cell = type("Cell", (WithoutAttention, make), {"__init__": lambda self: None})()
+            with self.subTest(name=name):
+                if refuses:
+                    self.assertRaisesRegex(ValueError, "p", cell.attention, p)
+                else:
+                    self.assertEqual(cell.attention(p).shape, p.shape)
 
 
 class Devices(unittest.TestCase):
