@@ -201,9 +201,11 @@ class TrainingTrial final : public Trial {
     Counts counts;
     double square = request_.attention_only ? kNone : 0;
     if (peer_ != nullptr) peer_->Train(counted.sequences);
-    for (const TrainingSequence<Real>& one : counted.sequences) {
+    for (TrainingSequence<Real>& one : counted.sequences) {
+      BandReport band;
+      one.expectation.band = &band;
       if (peer_ == nullptr) {
-        TrainBatch(mechanism_, config_, std::span(&one, 1), 1);
+        TrainBatch<Real>(mechanism_, config_, std::span(&one, 1), 1);
       }
       CountOutputs(one, counts, square);
     }
@@ -238,12 +240,16 @@ class TrainingTrial final : public Trial {
     }
     CountContexts<Real>(one.sequence.contexts, counts, square);
     const std::vector<StepTrace> steps(Size(attention.rows));
+    const BandReport& band = *one.expectation.band;
+    const bool has_band = !band.mass_cut.empty();
     Add(mechanism_.Count(config_,
                          {.memory_length = attention.cols,
                           .steps = steps,
                           .scores_given = !one.sequence.inputs.scores.empty(),
-                          .attention_only = request_.attention_only}),
+                          .attention_only = request_.attention_only,
+                          .band = has_band ? &band : nullptr}),
         counts.operations);
+    if (has_band) CountBand(band, attention.cols, counts);
     for (const NamedArray<Real>& array : OutputsOf(one)) {
       counts.is_finite = counts.is_finite && IsFinite<Real>(array.values);
     }
@@ -253,6 +259,17 @@ class TrainingTrial final : public Trial {
                                        static_cast<Index>(values.size()));
       counts.is_finite = counts.is_finite && IsFinite(all);
     }
+  }
+
+  static void CountBand(const BandReport& band, Index T, Counts& counts) {
+    const double reach =
+        T == 0 ? 1 : static_cast<double>(band.reach) / static_cast<double>(T);
+    Counts of_sequence;
+    of_sequence.band = {.mass_cut = band.mass_cut.back(),
+                        .reach = reach,
+                        .dense = band.dense ? 1.0 : 0.0};
+    of_sequence.band_sequences = 1;
+    Add(of_sequence, counts);
   }
 
   const Mechanism<Real>& mechanism_;
@@ -294,6 +311,10 @@ void Add(const Counts& from, Counts& to) {
   to.context_sum += from.context_sum;
   to.context_l2 += from.context_l2;
   to.latency.Add(from.latency);
+  to.band.mass_cut = std::max(to.band.mass_cut, from.band.mass_cut);
+  to.band.reach = std::min(to.band.reach, from.band.reach);
+  to.band.dense += from.band.dense;
+  to.band_sequences += from.band_sequences;
   to.is_finite = to.is_finite && from.is_finite;
 }
 

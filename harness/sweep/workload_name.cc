@@ -40,6 +40,18 @@ void ParseParameter(std::string_view text, std::string_view parameter,
     throw UserError(where, fmt::format("'{}' needs a finite number after the "
                                        "colon, such as bias:-2",
                                        Shortened(text)));
+  } else if (name.kind == WorkloadKind::kSymbols) {
+    const std::size_t colon = parameter.find(':');
+    name.sharpness = FiniteNumber<float>(parameter.substr(0, colon));
+    if (colon == std::string_view::npos || !(name.sharpness >= 0)) {
+      throw UserError(
+          where, fmt::format("'{}' needs a number from 0 on and a whole number "
+                             "after the colon, such as symbols:8:16",
+                             Shortened(text)));
+    }
+    name.symbols =
+        ParseInteger(parameter.substr(colon + 1), 2, kGreatestLength,
+                     fmt::format("{}: '{}'", where, Shortened(text)));
   } else if (name.kind == WorkloadKind::kCopy) {
     name.share = FiniteNumber<double>(parameter);
     if (name.share >= kLeastShare && name.share <= 1) return;
