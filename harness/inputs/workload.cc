@@ -289,7 +289,7 @@ class DrawnWorkload final : public Workload<Real> {
   void MakeSymbols(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
     const std::vector<float> energies =
         SymbolEnergies(spec_.seed, stream, arrays.entries, arrays.outputs,
-                       name_.sharpness, name_.symbols);
+                       name_.sharpness, name_.background);
     Array<Real>& array = arrays.Declared(kEnergiesInput.name);
     array.assign(energies.begin(), energies.end());
     arrays.captured.Set(kEnergiesInput.name,

@@ -43,15 +43,13 @@ void ParseParameter(std::string_view text, std::string_view parameter,
   } else if (name.kind == WorkloadKind::kSymbols) {
     const std::size_t colon = parameter.find(':');
     name.sharpness = FiniteNumber<float>(parameter.substr(0, colon));
-    if (colon == std::string_view::npos || !(name.sharpness >= 0)) {
-      throw UserError(
-          where, fmt::format("'{}' needs a number from 0 on and a whole number "
-                             "after the colon, such as symbols:8:16",
-                             Shortened(text)));
+    if (colon != std::string_view::npos) {
+      name.background = FiniteNumber<float>(parameter.substr(colon + 1));
+      if (name.sharpness >= 0 && name.background >= 0) return;
     }
-    name.symbols =
-        ParseInteger(parameter.substr(colon + 1), 2, kGreatestLength,
-                     fmt::format("{}: '{}'", where, Shortened(text)));
+    throw UserError(where, fmt::format("'{}' needs two numbers from 0 on after "
+                                       "the colon, such as symbols:8:8",
+                                       Shortened(text)));
   } else if (name.kind == WorkloadKind::kCopy) {
     name.share = FiniteNumber<double>(parameter);
     if (name.share >= kLeastShare && name.share <= 1) return;
