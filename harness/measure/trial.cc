@@ -208,6 +208,9 @@ class TrainingTrial final : public Trial {
         TrainBatch<Real>(mechanism_, config_, std::span(&one, 1), 1);
       }
       CountOutputs(one, counts, square);
+      if (config_.mode == Mode::kGradient && !band.mass_cut.empty()) {
+        CountGradientError(one, counts);
+      }
     }
     counts.context_l2 = std::sqrt(square);
     if (request_.attention_only) counts.context_sum = kNone;
@@ -261,13 +264,48 @@ class TrainingTrial final : public Trial {
     }
   }
 
+  // Compares the gradients that a banded variant wrote with those of `exact`,
+  // which overwrite them.
+  void CountGradientError(TrainingSequence<Real>& one, Counts& counts) const {
+    std::vector<std::vector<Real>> found;
+    const auto for_each = [&one](const auto& use) {
+      for (const NamedArray<Real>& array : OutputsOf(one)) {
+        if (!array.name.starts_with("gradient of ")) continue;
+        use(std::span(array.values.data,
+                      Size(array.values.rows * array.values.cols)));
+      }
+    };
+    for_each([&](std::span<const Real> values) {
+      found.emplace_back(values.begin(), values.end());
+    });
+    Config exact = config_;
+    exact.variant = "exact";
+    one.gradients.parameters = nullptr;
+    one.expectation.band = nullptr;
+    TrainBatch<Real>(mechanism_, exact, std::span(&one, 1), 1);
+    double error = 0, size = 0;
+    auto at = found.begin();
+    for_each([&](std::span<const Real> values) {
+      for (std::size_t n = 0; n < values.size(); ++n) {
+        const auto value = static_cast<double>(values[n]);
+        error += std::abs(static_cast<double>((*at)[n]) - value);
+        size += std::abs(value);
+      }
+      ++at;
+    });
+    Counts of_sequence;
+    of_sequence.band.gradient_error = error;
+    of_sequence.band.gradient_size = size;
+    Add(of_sequence, counts);
+  }
+
   static void CountBand(const BandReport& band, Index T, Counts& counts) {
     const double reach =
         T == 0 ? 1 : static_cast<double>(band.reach) / static_cast<double>(T);
     Counts of_sequence;
-    of_sequence.band = {.mass_cut = band.mass_cut.back(),
-                        .reach = reach,
-                        .dense = band.dense ? 1.0 : 0.0};
+    of_sequence.band.mass_cut = band.mass_cut.back();
+    of_sequence.band.reach = reach;
+    of_sequence.band.dense = band.dense ? 1 : 0;
     of_sequence.band_sequences = 1;
     Add(of_sequence, counts);
   }
@@ -315,6 +353,10 @@ void Add(const Counts& from, Counts& to) {
   to.band.reach = std::min(to.band.reach, from.band.reach);
   to.band.dense += from.band.dense;
   to.band_sequences += from.band_sequences;
+  if (from.band.gradient_error > to.band.gradient_error) {
+    to.band.gradient_error = from.band.gradient_error;
+    to.band.gradient_size = from.band.gradient_size;
+  }
   to.is_finite = to.is_finite && from.is_finite;
 }
 

@@ -75,12 +75,15 @@ struct BandFigures {
   double mass_cut = 0;
   double reach = 1;
   double dense = 0;
+  std::optional<double> gradient_error, gradient_size;  // of mode gradient
 
   static void Fields(auto& self, auto& visit) {
     const Rule share{.minimum = 0, .maximum = 1};
     visit("mass_cut", self.mass_cut, share);
     visit("reach", self.reach, share);
     visit("dense", self.dense, share);
+    visit("gradient_error", self.gradient_error, kAtLeastZero);
+    visit("gradient_size", self.gradient_size, kAtLeastZero);
   }
 };
 
@@ -265,7 +268,10 @@ struct ResultCell : CellIdentity {
                    "sequences; `reach`, the share of the memory up to the last "
                    "entry that had an energy evaluated, least over them; "
                    "`dense`, the share of sequences computed as `exact` does, "
-                   "as their band was too wide",
+                   "as their band was too wide; in mode `gradient` the L1 "
+                   "error `gradient_error` of what is written of gradients of "
+                   "scores, or of memory and states, against `exact`, largest "
+                   "over them, beside `gradient_size`, the L1 norm there",
                .absent_if_unset = true});
     visit(
         "decoder", self.decoder,
