@@ -88,9 +88,9 @@ double LargestCotangent(const TrainingSequence<Real>& one) {
 }
 
 // How much more than by rounding an array may differ where a variant has a
-// bound on the L1 error of every row of attention: of gradients of scores as
-// banded_selection.h says, with p (1 - p) <= 1/4 for energies. Nothing for
-// arrays that such a bound says little about.
+// bound on the L1 error of every row of attention: of gradients of energies as
+// banded_selection.h says. Nothing for arrays that such a bound says little
+// about.
 template <class Real>
 std::optional<double> Allowance(const TrainingSequence<Real>& one,
                                 const std::string& name, double bound) {
@@ -98,10 +98,7 @@ std::optional<double> Allowance(const TrainingSequence<Real>& one,
   if (name == "contexts") return bound * LargestAbsolute(one.sequence.memory);
   const double D = LargestCotangent(one);
   const double U = static_cast<double>(one.expectation.attention.rows);
-  if (name == "gradient of " + kProbabilitiesInput.name) {
-    return 4 * bound * U * D;
-  }
-  if (name == "gradient of " + kEnergiesInput.name) return bound * U * D;
+  if (name == "gradient of " + kEnergiesInput.name) return 1.5 * bound * U * D;
   if (name == "gradient of " + kChunkEnergiesInput.name) return 2 * bound * D;
   return std::nullopt;
 }

@@ -39,10 +39,10 @@ namespace attnbench {
 // bound, and pass whatever it is. One with an option that bounds the L1 error
 // of its rows of attention (VariantSpec::bound, of `banded`) may differ by that
 // more in attention, by the largest |h| times it in contexts, and in gradients
-// of scores by what follows from it for every element
-// (monotonic/banded_selection.h). Its gradients of memory, states and
-// parameters are sums of so many of these that a bound would say nothing: they
-// are not looked at.
+// of energies by what follows from it for every element
+// (monotonic/banded_selection.h). Of gradients of p it says nothing, and those
+// of memory, states and parameters are sums of so many elements that it says
+// next to nothing: they are not looked at.
 //
 // The first outputs of a draw are checked, for as many as 2^27 multiply-adds of
 // the reference serve: half of them for draw 0, the rest shared by the others,

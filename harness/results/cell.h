@@ -75,7 +75,9 @@ struct BandFigures {
   double mass_cut = 0;
   double reach = 1;
   double dense = 0;
-  std::optional<double> gradient_error, gradient_size;  // of mode gradient
+  // Of mode gradient: the L1 error of the gradients of scores, or of memory and
+  // states, against `exact`, and the L1 norm of these.
+  std::optional<double> gradient_error = {}, gradient_size = {};
 
   static void Fields(auto& self, auto& visit) {
     const Rule share{.minimum = 0, .maximum = 1};
@@ -263,15 +265,12 @@ struct ResultCell : CellIdentity {
                    "largest error against the reference, and its bound"});
     visit("band", self.band,
           Rule{.description =
-                   "of variant `banded` in training: `mass_cut`, which bounds "
-                   "the L1 error of every row of attention, largest over the "
-                   "sequences; `reach`, the share of the memory up to the last "
-                   "entry that had an energy evaluated, least over them; "
-                   "`dense`, the share of sequences computed as `exact` does, "
-                   "as their band was too wide; in mode `gradient` the L1 "
-                   "error `gradient_error` of what is written of gradients of "
-                   "scores, or of memory and states, against `exact`, largest "
-                   "over them, beside `gradient_size`, the L1 norm there",
+                   "of variant `banded`: `mass_cut`, the bound of the L1 error "
+                   "of every row of attention, and `gradient_error`, that of "
+                   "the gradients, beside their `gradient_size`, largest over "
+                   "the sequences; `reach`, the share of the memory up to the "
+                   "last energy evaluated, least over them; `dense`, the share "
+                   "of them computed as `exact` does",
                .absent_if_unset = true});
     visit(
         "decoder", self.decoder,

@@ -23,9 +23,18 @@
 //
 // The gradient is that of this computation for the band as it is. It is not
 // certified relative to the exact gradient: where p is saturated, that is tiny
-// itself. But with D the largest |dL/d alpha|, of U rows, every dL/dp errs by
-// at most 4 bound U D, as q errs by `bound`, and so does q times the chance
-// that what is there is cut later.
+// itself. But let D be the largest |dL/d alpha|, so that what follows from an
+// entry that is chosen or passed is worth at most W = U D, of U rows. With
+// dL/de = p (1 - p) q (G - V) of an energy, G and V being the worth of choosing
+// and of passing it:
+//
+//   - q errs by at most `bound`, which p (1 - p) |G - V| <= W / 2 multiplies;
+//   - p q times the chance that what is chosen here is cut later is at most
+//     `bound`, and so is q times the chance that what is passed is: these
+//     multiply the errors of G and V, which are at most W where that happens,
+//
+// so every dL/de errs by at most 1.5 bound U D. Nothing of the kind holds for
+// dL/dp = q (G - V): what is nearly never chosen may be worth anything.
 #ifndef ATTNBENCH_MECHANISMS_MONOTONIC_BANDED_SELECTION_H_
 #define ATTNBENCH_MECHANISMS_MONOTONIC_BANDED_SELECTION_H_
 

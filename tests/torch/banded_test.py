@@ -93,7 +93,7 @@ class BandedTest(unittest.TestCase):
             band = at.banded_attention(bound, energies=energies)
             found, = torch.autograd.grad((band.alpha * cotangent).sum(), energies)
             error = float((found - exact).abs().amax())
-            self.assertLessEqual(error, bound * U * float(cotangent.abs().max()))
+            self.assertLessEqual(error, 1.5 * bound * U * float(cotangent.abs().max()))
             self.assertGreater(float(found.abs().sum()), 0)
 
     def test_gradcheck(self):

@@ -266,7 +266,7 @@ TEST(TrainingGate, LetsAnErrorThroughUpToTheBoundOfTheVariant) {
        [](const Made& made) -> float& {
          return made.gradients.scores.Find("energies")(1, 2);
        },
-       0.01 * kU},  // cotangents are within 1
+       1.5 * 0.01 * kU},  // cotangents are within 1
       {{Mode::kGradient, false},
        "gradient of memory",
        [](const Made& made) -> float& { return made.gradients.memory(1, 2); },

@@ -392,6 +392,36 @@ TEST(Banded, TakesScoresThatAreGivenAndWhereTheFirstOutputBegins) {
   }
 }
 
+// Cotangents are within 1, so D is 1.
+TEST(Banded, KeepsTheBoundOfTheGradientOfEnergies) {
+  constexpr Index kU = 10, kT = 400;
+  std::mt19937 generator(9);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  Config exact = ConfigOf("monotonic", "exact", 1);
+  for (unsigned draw = 0; draw < 50; ++draw) {
+    const OwnTable<double> e = SharpEnergies<double>(kU, kT, 20 + draw);
+    GivenRows rows;
+    Rows cotangent(kU, std::vector<double>(kT));
+    for (Index i = 0; i < kU; ++i) {
+      const auto row = e.view().Row(i);
+      rows.energies.emplace_back(row.begin(), row.end());
+      for (double& d : cotangent[Size(i)]) d = uniform(generator);
+    }
+    const auto of_exact =
+        testing::Train<double>("monotonic", exact, rows, cotangent);
+    for (const double bound : {0.5, 1e-2, 1e-5}) {
+      const auto banded = testing::Train<double>(
+          "monotonic", ConfigOf("monotonic", "banded", bound), rows, cotangent);
+      for (Index i = 0; i < kU; ++i) {
+        for (Index j = 0; j < kT; ++j) {
+          ASSERT_NEAR(banded.d_choice(i, j), of_exact.d_choice(i, j),
+                      1.5 * bound * kU);
+        }
+      }
+    }
+  }
+}
+
 TEST(Banded, IsExactWhereTheBandWouldBeTooWide) {
   DrawnInputs<float> inputs(200, 10, 6, 9);
   const OwnTable<float> diffuse(Rows(10, std::vector<double>(200, -6)));

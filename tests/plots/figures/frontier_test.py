@@ -60,7 +60,7 @@ class FrontierFigure(PlotTest):
 
     def test_a_band_without_count_or_bound_is_refused(self):
         made = cells()
-        made[1]["operations"] = None
+        made[1]["operations"]["energies"] = 0
         self.fails(made, "has no energies")
         made = cells()
         made[1]["options"] = {}
