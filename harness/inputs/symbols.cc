@@ -12,8 +12,9 @@ std::vector<float> SymbolEnergies(std::uint64_t seed, std::uint32_t stream,
                                   float sharpness, float background) {
   const Index T = memory_length;
   const Index U = output_length;
-  const auto symbols =
-      static_cast<std::uint32_t>(std::max<Index>(2, T / std::max<Index>(1, U)));
+  // A scan passes as many entries as there are other symbols, on average.
+  const auto symbols = static_cast<std::uint32_t>(
+      1 + std::max<Index>(1, T / std::max<Index>(1, U)));
   // Those of entries come first, then those that outputs look for.
   std::vector<std::uint32_t> drawn(Size(T + U));
   for (std::size_t n = 0; n < drawn.size(); ++n) {

@@ -9,6 +9,7 @@
 #include "harness/inputs/asked_parameters.h"
 #include "harness/machine/clock.h"
 #include "harness/measure/working_set.h"
+#include "mechanisms/energy/energy.h"
 
 namespace attnbench {
 namespace {
@@ -267,17 +268,30 @@ class TrainingTrial final : public Trial {
   // Compares the gradients that a banded variant wrote with those of `exact`,
   // which overwrite them.
   void CountGradientError(TrainingSequence<Real>& one, Counts& counts) const {
-    std::vector<std::vector<Real>> found;
-    const auto for_each = [&one](const auto& use) {
+    std::vector<std::vector<double>> found;
+    // Of p it says nothing that the bound could be set beside
+    // (banded_selection.h has why): these are turned into gradients of
+    // energies.
+    const MatrixView<const Real> p =
+        one.sequence.inputs.scores.Find(kProbabilitiesInput.name);
+    const auto for_each = [&](const auto& use) {
       for (const NamedArray<Real>& array : OutputsOf(one)) {
         if (!array.name.starts_with("gradient of ")) continue;
-        use(std::span(array.values.data,
-                      Size(array.values.rows * array.values.cols)));
+        const bool of_p =
+            array.name == "gradient of " + kProbabilitiesInput.name;
+        std::vector<double> values;
+        for (Index r = 0; r < array.values.rows; ++r) {
+          for (Index c = 0; c < array.values.cols; ++c) {
+            const auto value = static_cast<double>(array.values(r, c));
+            const auto x = of_p ? static_cast<double>(p(r, c)) : 0;
+            values.push_back(of_p ? value * x * (1 - x) : value);
+          }
+        }
+        use(values);
       }
     };
-    for_each([&](std::span<const Real> values) {
-      found.emplace_back(values.begin(), values.end());
-    });
+    for_each(
+        [&](const std::vector<double>& values) { found.push_back(values); });
     Config exact = config_;
     exact.variant = "exact";
     one.gradients.parameters = nullptr;
@@ -285,11 +299,10 @@ class TrainingTrial final : public Trial {
     TrainBatch<Real>(mechanism_, exact, std::span(&one, 1), 1);
     double error = 0, size = 0;
     auto at = found.begin();
-    for_each([&](std::span<const Real> values) {
+    for_each([&](const std::vector<double>& values) {
       for (std::size_t n = 0; n < values.size(); ++n) {
-        const auto value = static_cast<double>(values[n]);
-        error += std::abs(static_cast<double>((*at)[n]) - value);
-        size += std::abs(value);
+        error += std::abs((*at)[n] - values[n]);
+        size += std::abs(values[n]);
       }
       ++at;
     });

@@ -185,7 +185,7 @@ TEST(Bias, IsWhatWasGiven) {
   EXPECT_EQ(workload->Draw(0, EnergyKind::kDot)[0].inputs.energy_bias, -1.5F);
 }
 
-// Most energies are near A or -B, of which one in T / U is a copy, and a scan
+// Most energies are near A or -B, of which one in T / U + 1 is a copy, and a scan
 // of them goes about to the end.
 TEST(Symbols, HaveEnergiesOfCopiesAndOfTheBackground) {
   constexpr Index kEntries = 400, kOutputs = 50;
@@ -210,7 +210,7 @@ TEST(Symbols, HaveEnergiesOfCopiesAndOfTheBackground) {
       }
       while (at < kEntries - 1 && energies(i, at) < 2.5) ++at;
     }
-    EXPECT_NEAR(copies, kOutputs * kEntries / 8, 400);
+    EXPECT_NEAR(copies, kOutputs * kEntries / 9, 400);
     EXPECT_NEAR(square / (kOutputs * kEntries), 1, 0.05);
     EXPECT_GT(at, kEntries / 2);
   }
