@@ -148,10 +148,10 @@ def _set_axes(axes, bounds):
 
 def _share_limits(grid):
     """Gives the panels of a row the same limits, and ticks that fit them."""
-    for row in grid:
+    for rank, row in enumerate(grid):
         limits = [axes.get_ylim() for axes in row]
         low, high = min(low for low, _ in limits), max(high for _, high in limits)
-        to_text = ticks.ratio_tick if row is not grid[0] else ticks.number_tick(low, high)
+        to_text = ticks.ratio_tick if rank else ticks.number_tick(low, high)
         for axes in row:
             if not (math.isfinite(low) and math.isfinite(high)):
                 continue
