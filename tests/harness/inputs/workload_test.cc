@@ -185,8 +185,8 @@ TEST(Bias, IsWhatWasGiven) {
   EXPECT_EQ(workload->Draw(0, EnergyKind::kDot)[0].inputs.energy_bias, -1.5F);
 }
 
-// Most energies are near A or -B, of which one in T / U + 1 is a copy, and a scan
-// of them goes about to the end.
+// Most energies are near A or -B, of which one in T / U + 1 is a copy, and a
+// scan of them goes about to the end.
 TEST(Symbols, HaveEnergiesOfCopiesAndOfTheBackground) {
   constexpr Index kEntries = 400, kOutputs = 50;
   const auto workload =
