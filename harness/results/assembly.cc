@@ -66,7 +66,7 @@ SweepResult AssembledResult(SweepContext context,
   for (std::string& warning : BandWarnings(result.cells)) {
     warnings.push_back(std::move(warning));
   }
-  SetValidityOfRuns(not_whole, std::move(warnings), context);
+  SetValidityOfRuns(not_whole, warnings, context);
   result.context = std::move(context);
   return result;
 }
