@@ -174,7 +174,8 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         of MAtChA, whose chunks begin where the scan does.
         """
         if not self._HAS_BAND:
-            raise TypeError(f"{type(self).__name__} has no band: its chunks begin where a scan does")
+            raise TypeError(
+                f"{type(self).__name__} has no band: its chunks begin where a scan does")
         start = self._check(states, prepared, start)
 
         def part_of(energy, keys):
