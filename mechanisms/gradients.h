@@ -9,6 +9,7 @@
 
 #include "mechanisms/common/array.h"
 #include "mechanisms/common/named_views.h"
+#include "mechanisms/costs.h"
 
 namespace attnbench {
 
@@ -23,6 +24,7 @@ struct Expectation {
   // what Expect wrote there from the same inputs in place of making it again,
   // except under `restart`.
   MatrixView<Real> arrived = {};
+  BandReport* band = nullptr;  // of variant `banded`, which writes it
 };
 
 // dL/d of what Expect makes; a view without data is zero.

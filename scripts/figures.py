@@ -22,6 +22,7 @@ SOURCES = {
     "britz_table1": ["claims/decoder.json"],
     "context_errors": _TRAINED,
     "context_weights": _TRAINED,
+    "frontier": ["frontier.json"],
     "gains": ["claims/figure3.json", "claims/decoder.json"],
     "growth": ["growth.json"],
     "hard_errors": _TRAINED,

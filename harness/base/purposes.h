@@ -29,6 +29,8 @@ inline constexpr std::uint32_t kArrayGapPurpose = kFirstHarnessPurpose + 15;
 inline constexpr std::uint32_t kTrainingSetPurpose = kFirstHarnessPurpose + 16;
 inline constexpr std::uint32_t kHeldOutSetPurpose = kFirstHarnessPurpose + 17;
 inline constexpr std::uint32_t kPrototypePurpose = kFirstHarnessPurpose + 18;
+inline constexpr std::uint32_t kSymbolsPurpose = kFirstHarnessPurpose + 19;
+inline constexpr std::uint32_t kSymbolNoisePurpose = kFirstHarnessPurpose + 20;
 // Hashes of names start here: the purposes of parameters, and of scores and
 // further inputs that have no number above (NamedPurpose). A new input needs
 // no line in this file.

@@ -16,6 +16,7 @@
 #include "harness/inputs/declared_inputs.h"
 #include "harness/inputs/drawn_parameters.h"
 #include "harness/inputs/planted.h"
+#include "harness/inputs/symbols.h"
 #include "harness/machine/environment.h"
 #include "mechanisms/energy/energy_reference.h"
 
@@ -236,7 +237,8 @@ class DrawnWorkload final : public Workload<Real> {
     }
     // A draw also has p and chunk energies, or else states.
     if (!gives_scores_) elements = Plus(elements, Times(U, spec_.dim));
-    const bool has_tables = gives_scores_ || captured_.has_value();
+    const bool has_tables = gives_scores_ || captured_.has_value() ||
+                            name_.kind == WorkloadKind::kSymbols;
     return has_tables ? Plus(elements, Times(2, Times(U, T))) : elements;
   }
 
@@ -258,6 +260,8 @@ class DrawnWorkload final : public Workload<Real> {
       of_sequence.entries = spec_.memory_length;
       of_sequence.outputs = spec_.output_length;
       if (captured_) Capture(captured_->sequences[Size(b)], of_sequence);
+      if (name_.kind == WorkloadKind::kSymbols)
+        MakeSymbols(stream, of_sequence);
       MakeMemory(stream, of_sequence);
       MakeFurther(stream, of_sequence);
       if (gives_scores_) {
@@ -280,6 +284,16 @@ class DrawnWorkload final : public Workload<Real> {
     };
     keep(kEnergiesInput, sequence.energies);
     keep(kChunkEnergiesInput, sequence.chunk_energies);
+  }
+
+  void MakeSymbols(std::uint32_t stream, SequenceArrays<Real>& arrays) const {
+    const std::vector<float> energies =
+        SymbolEnergies(spec_.seed, stream, arrays.entries, arrays.outputs,
+                       name_.sharpness, name_.background);
+    Array<Real>& array = arrays.Declared(kEnergiesInput.name);
+    array.assign(energies.begin(), energies.end());
+    arrays.captured.Set(kEnergiesInput.name,
+                        {array.data(), arrays.outputs, arrays.entries});
   }
 
   void MakeMemory(std::uint32_t stream, SequenceArrays<Real>& arrays) const {

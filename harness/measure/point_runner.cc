@@ -113,6 +113,10 @@ class CellRunOf final : public CellLife {
     result.draw_ns = draw_ns_;
     Summarize(result);
     result.operations = CellOperations{counts_.operations};
+    if (counts_.band_sequences > 0) {
+      result.band = counts_.band;
+      result.band->dense /= static_cast<double>(counts_.band_sequences);
+    }
     if (CountsMemory()) result.peak_memory_bytes = counts_.peak_memory_bytes;
     if (config_.mode == Mode::kDecode && mechanism_.Describe().online) {
       result.latency = counts_.latency.Mean();

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -86,6 +87,22 @@ double LargestCotangent(const TrainingSequence<Real>& one) {
   return largest;
 }
 
+// How much more than by rounding an array may differ where a variant has a
+// bound on the L1 error of every row of attention: of gradients of energies as
+// banded_selection.h says. Nothing for arrays that such a bound says little
+// about.
+template <class Real>
+std::optional<double> Allowance(const TrainingSequence<Real>& one,
+                                const std::string& name, double bound) {
+  if (name == "attention" || name == "selection") return bound;
+  if (name == "contexts") return bound * LargestAbsolute(one.sequence.memory);
+  const double D = LargestCotangent(one);
+  const double U = static_cast<double>(one.expectation.attention.rows);
+  if (name == "gradient of " + kEnergiesInput.name) return 1.5 * bound * U * D;
+  if (name == "gradient of " + kChunkEnergiesInput.name) return 2 * bound * D;
+  return std::nullopt;
+}
+
 // The size of each array's elements, by the reference's results.
 template <class Real>
 class Scales {
@@ -140,7 +157,11 @@ class TrainingGate {
         must_agree_(peer == nullptr ? MustAgree(mechanism.Describe(), config)
                                     : peer->must_agree()) {
     reference_config_.variant = "reference";
-    if (!must_agree_) {
+    if (peer == nullptr) {
+      const std::string& option = VariantOf(mechanism.Describe(), config).bound;
+      if (!option.empty()) bound_ = config.Option<double>(option);
+    }
+    if (!must_agree_ && !bound_) {
       result_.error_bound = std::numeric_limits<double>::quiet_NaN();
     }
   }
@@ -234,8 +255,14 @@ class TrainingGate {
     const Scales<Real> scales(one, reference);
     const std::string place = fmt::format("draw {}, sequence {}", draw, b + 1);
     for (const auto& [name, array] : all_found) {
+      double allowed = 0;
+      if (bound_) {
+        const std::optional<double> allowance = Allowance(one, name, *bound_);
+        if (!allowance) continue;
+        allowed = *allowance;
+      }
       CompareArray(name, View(all_found, name), View(reference, name), scales,
-                   relative, one.expectation.attention.cols, place);
+                   relative, allowed, one.expectation.attention.cols, place);
       if (!result_.message.empty()) return;
     }
   }
@@ -255,7 +282,7 @@ class TrainingGate {
     const auto factors = static_cast<double>(attention.rows + attention.cols);
     const double relative = std::expm1(EnergyRounding(one.sequence, config_)) +
                             8 * kRoundoff<Real> * std::sqrt(factors);
-    if (must_agree_ && !(relative < 0.5)) {
+    if (is_bounded() && !(relative < 0.5)) {
       throw std::runtime_error(fmt::format(
           "rounding may move an output by {:.3g} times what it is; it cannot "
           "be checked in this precision",
@@ -264,11 +291,13 @@ class TrainingGate {
     return relative;
   }
 
+  bool is_bounded() const { return must_agree_ || bound_.has_value(); }
+
   // The bound of a row. Each of so many terms may underflow.
-  double Bound(double relative, double scale, Index terms) {
-    if (!must_agree_) return 0;
+  double Bound(double relative, double scale, double allowed, Index terms) {
+    if (!is_bounded()) return 0;
     const double bound =
-        relative * scale +
+        relative * scale + allowed +
         static_cast<double>(terms) * std::numeric_limits<Real>::min();
     result_.error_bound = std::max(result_.error_bound, bound);
     return bound;
@@ -277,8 +306,8 @@ class TrainingGate {
   void CompareArray(const std::string& name,
                     const MatrixView<const Real>& found,
                     const MatrixView<const Real>& reference,
-                    const Scales<Real>& scales, double relative, Index terms,
-                    const std::string& place) {
+                    const Scales<Real>& scales, double relative, double allowed,
+                    Index terms, const std::string& place) {
     if (found.rows != reference.rows || found.cols != reference.cols) {
       result_.message = fmt::format(
           "{} of {} has another shape than the "
@@ -288,7 +317,7 @@ class TrainingGate {
     }
     const std::vector<double> of_rows = scales(name, reference);
     for (Index i = 0; i < found.rows; ++i) {
-      const double bound = Bound(relative, of_rows[Size(i)], terms);
+      const double bound = Bound(relative, of_rows[Size(i)], allowed, terms);
       for (Index j = 0; j < found.cols; ++j) {
         const double error = std::abs(static_cast<double>(found(i, j)) -
                                       static_cast<double>(reference(i, j)));
@@ -296,7 +325,7 @@ class TrainingGate {
         if (!std::isnan(result_.error) && !(error <= result_.error)) {
           result_.error = error;
         }
-        if (!must_agree_ || error <= bound) continue;
+        if (!is_bounded() || error <= bound) continue;
         result_.message = fmt::format(
             "{} [{}, {}] of {}: differs by {:.3g} from the reference, bound "
             "{:.3g}",
@@ -314,6 +343,7 @@ class TrainingGate {
   PointInputs<Real>& inputs_;
   PeerCell<Real>* const peer_;
   const bool must_agree_;
+  std::optional<double> bound_;  // of a variant's L1 error
   GateResult result_;
 };
 

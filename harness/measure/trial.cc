@@ -9,6 +9,7 @@
 #include "harness/inputs/asked_parameters.h"
 #include "harness/machine/clock.h"
 #include "harness/measure/working_set.h"
+#include "mechanisms/energy/energy.h"
 
 namespace attnbench {
 namespace {
@@ -201,11 +202,16 @@ class TrainingTrial final : public Trial {
     Counts counts;
     double square = request_.attention_only ? kNone : 0;
     if (peer_ != nullptr) peer_->Train(counted.sequences);
-    for (const TrainingSequence<Real>& one : counted.sequences) {
+    for (TrainingSequence<Real>& one : counted.sequences) {
+      BandReport band;
+      one.expectation.band = &band;
       if (peer_ == nullptr) {
-        TrainBatch(mechanism_, config_, std::span(&one, 1), 1);
+        TrainBatch<Real>(mechanism_, config_, std::span(&one, 1), 1);
       }
       CountOutputs(one, counts, square);
+      if (config_.mode == Mode::kGradient && !band.mass_cut.empty()) {
+        CountGradientError(one, counts);
+      }
     }
     counts.context_l2 = std::sqrt(square);
     if (request_.attention_only) counts.context_sum = kNone;
@@ -238,12 +244,16 @@ class TrainingTrial final : public Trial {
     }
     CountContexts<Real>(one.sequence.contexts, counts, square);
     const std::vector<StepTrace> steps(Size(attention.rows));
+    const BandReport& band = *one.expectation.band;
+    const bool has_band = !band.mass_cut.empty();
     Add(mechanism_.Count(config_,
                          {.memory_length = attention.cols,
                           .steps = steps,
                           .scores_given = !one.sequence.inputs.scores.empty(),
-                          .attention_only = request_.attention_only}),
+                          .attention_only = request_.attention_only,
+                          .band = has_band ? &band : nullptr}),
         counts.operations);
+    if (has_band) CountBand(band, attention.cols, counts);
     for (const NamedArray<Real>& array : OutputsOf(one)) {
       counts.is_finite = counts.is_finite && IsFinite<Real>(array.values);
     }
@@ -253,6 +263,64 @@ class TrainingTrial final : public Trial {
                                        static_cast<Index>(values.size()));
       counts.is_finite = counts.is_finite && IsFinite(all);
     }
+  }
+
+  // Compares the gradients that a banded variant wrote with those of `exact`,
+  // which overwrite them.
+  void CountGradientError(TrainingSequence<Real>& one, Counts& counts) const {
+    std::vector<std::vector<double>> found;
+    // Of p it says nothing that the bound could be set beside
+    // (banded_selection.h has why): these are turned into gradients of
+    // energies.
+    const MatrixView<const Real> p =
+        one.sequence.inputs.scores.Find(kProbabilitiesInput.name);
+    const auto for_each = [&](const auto& use) {
+      for (const NamedArray<Real>& array : OutputsOf(one)) {
+        if (!array.name.starts_with("gradient of ")) continue;
+        const bool of_p =
+            array.name == "gradient of " + kProbabilitiesInput.name;
+        std::vector<double> values;
+        for (Index r = 0; r < array.values.rows; ++r) {
+          for (Index c = 0; c < array.values.cols; ++c) {
+            const auto value = static_cast<double>(array.values(r, c));
+            const auto x = of_p ? static_cast<double>(p(r, c)) : 0;
+            values.push_back(of_p ? value * x * (1 - x) : value);
+          }
+        }
+        use(values);
+      }
+    };
+    for_each(
+        [&](const std::vector<double>& values) { found.push_back(values); });
+    Config exact = config_;
+    exact.variant = "exact";
+    one.gradients.parameters = nullptr;
+    one.expectation.band = nullptr;
+    TrainBatch<Real>(mechanism_, exact, std::span(&one, 1), 1);
+    double error = 0, size = 0;
+    auto at = found.begin();
+    for_each([&](const std::vector<double>& values) {
+      for (std::size_t n = 0; n < values.size(); ++n) {
+        error += std::abs((*at)[n] - values[n]);
+        size += std::abs(values[n]);
+      }
+      ++at;
+    });
+    Counts of_sequence;
+    of_sequence.band.gradient_error = error;
+    of_sequence.band.gradient_size = size;
+    Add(of_sequence, counts);
+  }
+
+  static void CountBand(const BandReport& band, Index T, Counts& counts) {
+    const double reach =
+        T == 0 ? 1 : static_cast<double>(band.reach) / static_cast<double>(T);
+    Counts of_sequence;
+    of_sequence.band.mass_cut = band.mass_cut.back();
+    of_sequence.band.reach = reach;
+    of_sequence.band.dense = band.dense ? 1 : 0;
+    of_sequence.band_sequences = 1;
+    Add(of_sequence, counts);
   }
 
   const Mechanism<Real>& mechanism_;
@@ -294,6 +362,14 @@ void Add(const Counts& from, Counts& to) {
   to.context_sum += from.context_sum;
   to.context_l2 += from.context_l2;
   to.latency.Add(from.latency);
+  to.band.mass_cut = std::max(to.band.mass_cut, from.band.mass_cut);
+  to.band.reach = std::min(to.band.reach, from.band.reach);
+  to.band.dense += from.band.dense;
+  to.band_sequences += from.band_sequences;
+  if (from.band.gradient_error > to.band.gradient_error) {
+    to.band.gradient_error = from.band.gradient_error;
+    to.band.gradient_size = from.band.gradient_size;
+  }
   to.is_finite = to.is_finite && from.is_finite;
 }
 

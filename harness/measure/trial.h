@@ -9,6 +9,7 @@
 #include "harness/inputs/point_inputs.h"
 #include "harness/latency/latency.h"
 #include "harness/peer/cell.h"
+#include "harness/results/cell.h"
 
 namespace attnbench {
 
@@ -27,8 +28,10 @@ struct Counts {
   double attention_mass = 0;
   double context_sum = 0;
   double context_l2 = 0;
-  LatencyMean latency;    // only of decoding
-  bool is_finite = true;  // whether everything that was written is
+  LatencyMean latency;       // only of decoding
+  BandFigures band;          // of training by variant `banded`: dense is a sum
+  Index band_sequences = 0;  // that have a band
+  bool is_finite = true;     // whether everything that was written is
 };
 
 // Adds up the sums, and takes the largest of the bytes.

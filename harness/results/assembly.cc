@@ -62,7 +62,11 @@ SweepResult AssembledResult(SweepContext context,
                   [](const MeasuringRun& run) { return run.points.empty(); });
   }
   context.runs = std::move(runs);
-  SetValidityOfRuns(not_whole, PageFaultWarnings(result.cells), context);
+  std::vector<std::string> warnings = PageFaultWarnings(result.cells);
+  for (std::string& warning : BandWarnings(result.cells)) {
+    warnings.push_back(std::move(warning));
+  }
+  SetValidityOfRuns(not_whole, warnings, context);
   result.context = std::move(context);
   return result;
 }

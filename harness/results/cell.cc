@@ -200,6 +200,24 @@ std::vector<std::string> PageFaultWarnings(std::span<const ResultCell> cells) {
       *worst->page_faults)};
 }
 
+std::vector<std::string> BandWarnings(std::span<const ResultCell> cells) {
+  const ResultCell* worst = nullptr;
+  std::int64_t number = 0;
+  for (const ResultCell& cell : cells) {
+    if (!cell.band || cell.band->reach >= 1) continue;
+    ++number;
+    if (worst == nullptr || cell.band->reach < worst->band->reach)
+      worst = &cell;
+  }
+  if (worst == nullptr) return {};
+  return {fmt::format(
+      "the band of {} of {} cells never reaches the end of the memory, that of "
+      "{} at point {} least, {:.3g} of it: no energy behind was evaluated, and "
+      "none there has a gradient; exact shows what that loses",
+      number, cells.size(), worst->mechanism, worst->point,
+      worst->band->reach)};
+}
+
 bool IsPeers(const CellIdentity& cell) {
   const AxisValue& variant = cell.axes.at("variant");
   return !variant.is_null() && variant.text().starts_with("framework");

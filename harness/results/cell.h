@@ -70,6 +70,25 @@ struct Spread {
   }
 };
 
+// What variant `banded` evaluated and left out in training.
+struct BandFigures {
+  double mass_cut = 0;
+  double reach = 1;
+  double dense = 0;
+  // Of mode gradient: the L1 error of the gradients of scores, or of memory and
+  // states, against `exact`, and the L1 norm of these.
+  std::optional<double> gradient_error = {}, gradient_size = {};
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule share{.minimum = 0, .maximum = 1};
+    visit("mass_cut", self.mass_cut, share);
+    visit("reach", self.reach, share);
+    visit("dense", self.dense, share);
+    visit("gradient_error", self.gradient_error, kAtLeastZero);
+    visit("gradient_size", self.gradient_size, kAtLeastZero);
+  }
+};
+
 // Sums over the output, and how far it was from the reference's.
 struct Numerics {
   std::optional<double> attention_mass, context_sum, context_l2;
@@ -146,6 +165,7 @@ struct ResultCell : CellIdentity {
   std::optional<double> page_faults;
   std::optional<CellLimit> limit;
   std::optional<Numerics> numerics;
+  std::optional<BandFigures> band;
   std::optional<DecoderFigures> decoder;
   std::string point;  // empty until the sweep says it
 
@@ -243,6 +263,15 @@ struct ResultCell : CellIdentity {
           Rule{.description =
                    "sums over the output, to compare later runs with; the "
                    "largest error against the reference, and its bound"});
+    visit("band", self.band,
+          Rule{.description =
+                   "of variant `banded`: `mass_cut`, the bound of the L1 error "
+                   "of every row of attention, and `gradient_error`, that of "
+                   "the gradients, beside their `gradient_size`, largest over "
+                   "the sequences; `reach`, the share of the memory up to the "
+                   "last energy evaluated, least over them; `dense`, the share "
+                   "of them computed as `exact` does",
+               .absent_if_unset = true});
     visit(
         "decoder", self.decoder,
         Rule{.description = "of whole decoders alone, for which `operations`, "
@@ -283,6 +312,10 @@ void CheckSamples(const std::vector<double>& samples, std::int64_t processes,
 // A warning where cells had more than a handful of page faults a trial: then
 // their times are partly the system's. Empty where none had.
 std::vector<std::string> PageFaultWarnings(std::span<const ResultCell> cells);
+
+// A warning where the band of a cell never reaches the end of its memory. Empty
+// where all do.
+std::vector<std::string> BandWarnings(std::span<const ResultCell> cells);
 
 // Whether another program measured it (experiments/peers), by its variant's
 // name: "framework" or one that begins so.

@@ -192,6 +192,8 @@ std::vector<StabilitySubject> StabilitySubjects(const Description& about,
     if (variant.is_reference || !HasMode(variant, mode)) continue;
     // A second exact algorithm is no question of stability.
     if (variant.name != base.variant && !variant.approximates) continue;
+    // Nor is one whose error is asked for.
+    if (!variant.bound.empty()) continue;
     StabilitySubject subject{variant.name, "", base};
     subject.config.variant = variant.name;
     const std::vector<std::string> presets = PresetsOf(about, variant.name);

@@ -40,6 +40,16 @@ void ParseParameter(std::string_view text, std::string_view parameter,
     throw UserError(where, fmt::format("'{}' needs a finite number after the "
                                        "colon, such as bias:-2",
                                        Shortened(text)));
+  } else if (name.kind == WorkloadKind::kSymbols) {
+    const std::size_t colon = parameter.find(':');
+    name.sharpness = FiniteNumber<float>(parameter.substr(0, colon));
+    if (colon != std::string_view::npos) {
+      name.background = FiniteNumber<float>(parameter.substr(colon + 1));
+      if (name.sharpness >= 0 && name.background >= 0) return;
+    }
+    throw UserError(where, fmt::format("'{}' needs two numbers from 0 on after "
+                                       "the colon, such as symbols:8:8",
+                                       Shortened(text)));
   } else if (name.kind == WorkloadKind::kCopy) {
     name.share = FiniteNumber<double>(parameter);
     if (name.share >= kLeastShare && name.share <= 1) return;

@@ -2,6 +2,7 @@
 
 #include "mechanisms/mocha/published_window.h"
 #include "mechanisms/mocha/window_expectation.h"
+#include "mechanisms/monotonic/banded_selection.h"
 #include "mechanisms/monotonic/hard_mechanism.h"
 
 namespace attnbench::mocha {
@@ -9,6 +10,7 @@ namespace {
 
 std::vector<VariantSpec> PublishedVariants() {
   return {
+      BandedVariant(),
       {.name = "nested",
        .help = "MoChA eq 17 as it is written: exp(u) overflows for large u"},
       {.name = "moving_sum",
@@ -28,7 +30,8 @@ const Description& About() {
                        .options = {{.name = "chunk_width",
                                     .default_value = std::int64_t{4},
                                     .least = 1,
-                                    .help = "w, entries of a window"}}},
+                                    .help = "w, entries of a window"},
+                                   BoundOption()}},
                       /*has_chunk_energies=*/true, PublishedVariants());
   return about;
 }

@@ -5,6 +5,7 @@
 #include "mechanisms/common/joined_rows.h"
 #include "mechanisms/description.h"
 #include "mechanisms/energy/energy.h"
+#include "mechanisms/monotonic/banded_training.h"
 #include "mechanisms/monotonic/choice.h"
 #include "mechanisms/monotonic/hard_expectation.h"
 #include "mechanisms/monotonic/reference_expectation.h"
@@ -269,6 +270,9 @@ std::unique_ptr<SequenceTrainer<Real>> HardMechanism<Real>::MakeTrainer(
   if (VariantOf(about_, config).is_reference) {
     return Mechanism<Real>::MakeTrainer(config);
   }
+  if (config.variant == kBanded) {
+    return MakeBandedTrainer(config, training_.exact);
+  }
   return std::make_unique<FunctionTrainer<Real>>(config, MakeFunction(config));
 }
 
@@ -280,6 +284,12 @@ Operations HardMechanism<Real>::Count(const Config& config,
     FunctionCost cost = rule.has_energies()
                             ? training_.cost(config, work.memory_length)
                             : FunctionCost();
+    if (work.band != nullptr && work.band->energies > 0) {
+      // CountTraining counts by energies, and chunks have their own number.
+      const double share = work.band->chunk_energies / work.band->energies;
+      cost.forward *= share;
+      cost.backward *= share;
+    }
     cost.forward += kSelectionForwardFlops;
     cost.backward += kSelectionBackwardFlops;
     // Scores that are given are taken to be probabilities.

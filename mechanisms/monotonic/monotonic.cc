@@ -1,5 +1,6 @@
 #include "mechanisms/monotonic/monotonic.h"
 
+#include "mechanisms/monotonic/banded_selection.h"
 #include "mechanisms/monotonic/hard_mechanism.h"
 #include "mechanisms/monotonic/parallel_selection.h"
 #include "mechanisms/published/published.h"
@@ -14,12 +15,13 @@ const Description& About() {
         .help =
             "alpha by a triangular product (EMMA, Ma et al. 2023), "
             "O(T^2) for each output: right, but quadratic"};
-    Description made =
-        HardDescription({.name = "monotonic",
-                         .title = "hard monotonic attention",
-                         .paper = "Raffel et al. 2017, 2.2, algorithm 1",
-                         .axes = {"energy", "end"}},
-                        /*has_chunk_energies=*/false, {triangular});
+    Description made = HardDescription(
+        {.name = "monotonic",
+         .title = "hard monotonic attention",
+         .paper = "Raffel et al. 2017, 2.2, algorithm 1",
+         .axes = {"energy", "end"},
+         .options = {BoundOption()}},
+        /*has_chunk_energies=*/false, {triangular, BandedVariant()});
     made.forms.push_back({kTriangular, "EMMA",
                           "Ma et al. 2023, arXiv 2312.04515; its code for "
                           "training is not public",

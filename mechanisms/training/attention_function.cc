@@ -10,25 +10,6 @@
 namespace attnbench {
 namespace {
 
-// T and U, from whichever array says so.
-struct Lengths {
-  Index T = 0;
-  Index U = 0;
-};
-template <class Real>
-Lengths LengthsOf(const Sequence<Real>& sequence) {
-  if (sequence.inputs.scores.empty()) {
-    return {sequence.memory.rows, sequence.states.rows};
-  }
-  const MatrixView<const Real> scores =
-      FindGivenScore(sequence.inputs, EnergyRole::kAttention).table;
-  // A gate may ask for the first outputs only.
-  const Index U =
-      sequence.contexts.data != nullptr ? sequence.contexts.rows : scores.rows;
-  ATTN_CHECK_LE(U, scores.rows);
-  return {scores.cols, U};
-}
-
 // A table that is somebody else's, or made here.
 template <class Number>
 class Table {
@@ -157,21 +138,9 @@ class Training {
       const auto energy =
           MakeEnergy(config_, sequence_.inputs, role, EnergyUse::kMany);
       energy->Append(sequence_.memory);
-      if (T_ > 0) energy->EvaluateAll(AllStates(), energies);
+      if (T_ > 0) energy->EvaluateAll(JoinStates(sequence_, states_), energies);
       return energies;
     }
-  }
-
-  std::span<const Real> AllStates() {
-    const MatrixView<const Real>& rows = sequence_.states;
-    if (rows.row_stride == rows.cols) {
-      return {rows.data, Size(rows.rows * rows.cols)};
-    }
-    states_.clear();
-    for (Index i = 0; i < rows.rows; ++i) {
-      states_.insert(states_.end(), rows.Row(i).begin(), rows.Row(i).end());
-    }
-    return states_;
   }
 
   MatrixView<const Number> MakeReferenceScore(EnergyRole role,
@@ -386,6 +355,34 @@ class Training {
 }  // namespace
 
 template <class Real>
+Lengths LengthsOf(const Sequence<Real>& sequence) {
+  if (sequence.inputs.scores.empty()) {
+    return {sequence.memory.rows, sequence.states.rows};
+  }
+  const MatrixView<const Real> scores =
+      FindGivenScore(sequence.inputs, EnergyRole::kAttention).table;
+  // A gate may ask for the first outputs only.
+  const Index U =
+      sequence.contexts.data != nullptr ? sequence.contexts.rows : scores.rows;
+  ATTN_CHECK_LE(U, scores.rows);
+  return {scores.cols, U};
+}
+
+template <class Real>
+std::span<const Real> JoinStates(const Sequence<Real>& sequence,
+                                 Buffer<Real>& joined) {
+  const MatrixView<const Real>& rows = sequence.states;
+  if (rows.row_stride == rows.cols) {
+    return {rows.data, Size(rows.rows * rows.cols)};
+  }
+  joined.clear();
+  for (Index i = 0; i < rows.rows; ++i) {
+    joined.insert(joined.end(), rows.Row(i).begin(), rows.Row(i).end());
+  }
+  return joined;
+}
+
+template <class Real>
 void ExpectByFunction(AttentionFunction<Real>& function, const Config& config,
                       const Sequence<Real>& sequence,
                       const Expectation<Real>& out) {
@@ -437,6 +434,9 @@ template class FunctionTrainer<float>;
 template class FunctionTrainer<double>;
 
 #define ATTNBENCH_INSTANTIATE(Real, Wide)                                  \
+  template Lengths LengthsOf(const Sequence<Real>&);                       \
+  template std::span<const Real> JoinStates(const Sequence<Real>&,         \
+                                            Buffer<Real>&);                \
   template void ExpectByFunction(AttentionFunction<Real>&, const Config&,  \
                                  const Sequence<Real>&,                    \
                                  const Expectation<Real>&);                \

@@ -56,6 +56,19 @@ class AttentionFunction {
                         const ScoreGradients<Number>& gradients) = 0;
 };
 
+// T and U, from whichever array of a sequence says so.
+struct Lengths {
+  Index T = 0;
+  Index U = 0;
+};
+template <class Real>
+Lengths LengthsOf(const Sequence<Real>& sequence);
+
+// All states one after another, moved to `joined` where they have padding.
+template <class Real>
+std::span<const Real> JoinStates(const Sequence<Real>& sequence,
+                                 Buffer<Real>& joined);
+
 // A SequenceTrainer by a function. `config` outlives it.
 template <class Real>
 class FunctionTrainer final : public SequenceTrainer<Real> {

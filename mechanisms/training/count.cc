@@ -26,18 +26,26 @@ Operations CountTraining(const Config& config, const CountedWork& work,
   const bool with_gradient = config.mode == Mode::kGradient;
   const double tables = has_chunk_energies ? 2 : 1;
   Operations total;
-  total.energies = T * U;
-  if (has_chunk_energies) total.chunk_energies = T * U;
+  total.energies = work.band != nullptr ? work.band->energies : T * U;
+  if (has_chunk_energies) {
+    total.chunk_energies =
+        work.band != nullptr ? work.band->chunk_energies : T * U;
+  }
+  // The pairs (i, j) of an output and an entry that something is made for.
+  const double scored = total.energies;
+  const double weighted =
+      has_chunk_energies ? total.chunk_energies : total.energies;
   const double block = std::min(T, cost.longest_block);
   const double pairs = T * (block + 1) / 2;
   const double doublings = T > block ? T * std::log2(T / block) : 0;
-  total.flops = U * (T * cost.forward + pairs * cost.forward_pair +
-                     doublings * cost.forward_doubling);
+  total.flops = scored * cost.forward + U * (pairs * cost.forward_pair +
+                                             doublings * cost.forward_doubling);
   if (with_gradient) {
-    total.flops += U * (T * cost.backward + pairs * cost.backward_pair +
-                        doublings * cost.backward_doubling);
+    total.flops +=
+        scored * cost.backward +
+        U * (pairs * cost.backward_pair + doublings * cost.backward_doubling);
   }
-  if (NoiseOf(config) != 0) total.flops += kNoiseFlops * T * U;
+  if (NoiseOf(config) != 0) total.flops += kNoiseFlops * scored;
   // These are the tables of scores and attention, and all of that again
   // backwards.
   total.bytes = sizeof(Real) * T * U * (tables + 1) * (with_gradient ? 2 : 1);
@@ -47,14 +55,18 @@ Operations CountTraining(const Config& config, const CountedWork& work,
     if (role == EnergyRole::kChunk && !has_chunk_energies) continue;
     const EnergyCost energy =
         CostOfEnergy(config, role, EnergyUse::kMany, false);
+    const double evaluated =
+        role == EnergyRole::kAttention ? scored : total.chunk_energies;
     total.flops += T * energy.flops_per_entry + U * energy.flops_per_state +
-                   T * U * energy.flops_per_energy;
+                   evaluated * energy.flops_per_energy;
     // Under dot all energies are one product, which reads a key once.
-    const double key_reads = config.energy == EnergyKind::kDot ? T : T * U;
+    const bool is_product =
+        config.energy == EnergyKind::kDot && work.band == nullptr;
+    const double key_reads = is_product ? T : evaluated;
     total.memory_rows +=
         T * energy.rows_per_entry + key_reads * energy.rows_per_energy;
-    other_rows +=
-        U * energy.rows_per_state + T * U * energy.parameter_rows_per_energy;
+    other_rows += U * energy.rows_per_state +
+                  evaluated * energy.parameter_rows_per_energy;
     if (with_gradient) {
       total.flops += EnergyGradientFlops(config, work.memory_length, U_outputs);
       // The memory is read again, pair by pair where there is a tanh, and its
@@ -64,11 +76,11 @@ Operations CountTraining(const Config& config, const CountedWork& work,
     }
   }
   if (!work.attention_only) {
-    total.flops += 2 * T * U * d;
+    total.flops += 2 * weighted * d;
     total.memory_rows += T;
     other_rows += U;
     if (with_gradient) {  // dL/d attention, and this part of dL/d memory
-      total.flops += 4 * T * U * d;
+      total.flops += 4 * weighted * d;
       total.memory_rows += 2 * T;
       other_rows += 2 * U;
     }

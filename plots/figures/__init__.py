@@ -31,6 +31,7 @@ from figures import (
     compare,
     diagnosis,
     figure8_builds,
+    frontier,
     gains,
     growth,
     latency,
@@ -130,6 +131,12 @@ FIGURES = {
         growth.has_data,
         "sweep",
         "cells of variant exact over two decades of T",
+    ),
+    "frontier": Entry(
+        frontier.draw,
+        frontier.has_data,
+        "sweep",
+        "variants banded, of several bounds, and exact of one mechanism in training",
     ),
     "latency": Entry(
         latency.draw,

@@ -31,6 +31,7 @@ DRAWN = (
     ("docs/stability.md", {"stability_chunks": ["claims/stability"],
                            "stability_gradient": ["claims/stability"],
                            "monotonic_algorithms": ["monotonic_algorithms"]}),
+    ("docs/banded.md", {"frontier": ["frontier"]}),
 )
 
 

@@ -29,7 +29,7 @@ from torch.overrides import TorchFunctionMode
 import attnbench.torch
 
 FILES = ("errors", "latency", "modules", "toolkits", "operators", "portable", "check", "online",
-         "compile")
+         "banded", "compile")
 LEFT_OUT = {"dispatch": "of the native operators", "energy_attention": "of the native operators",
             "package": "of pip", "peers": "of the program's peers",
             "pool": "of the native operators",

@@ -8,8 +8,8 @@ expectation of the sampled process, decoding by the threshold.
     out.contexts, out.weights, out.alpha         # [B, U, 512], [B, 1, U, T] both
 
 Functions take scores that a model made itself: monotonic_attention, mocha_attention,
-matcha_attention, memory_attention, memory_contexts, additive_energies, and energy_attention
-of any registered mechanism. Modules have
+matcha_attention, banded_attention, memory_attention, memory_contexts, additive_energies, and
+energy_attention of any registered mechanism. Modules have
 parameters as in the papers: MonotonicAttention, MoChA, MAtChA, FixedMemoryAttention.
 expected_delays, average_proportion, average_lagging and differentiable_average_lagging
 make losses of latency. check says how wrong an alpha of your own is. docs/operators.md has
@@ -23,6 +23,7 @@ gives back the memory that they keep.
 from attnbench import tell_of_another_version
 from attnbench.torch.arguments import lengths_from_mask
 from attnbench.torch.backend import backend, release
+from attnbench.torch.banded import Banded, banded_attention
 from attnbench.torch.checking import Check, check
 from attnbench.torch.functions import (
     additive_energies,
@@ -55,6 +56,7 @@ tell_of_another_version()
 __all__ = [
     "AdditiveEnergy",
     "Attention",
+    "Banded",
     "Check",
     "Decoded",
     "FixedMemoryAttention",
@@ -67,6 +69,7 @@ __all__ = [
     "average_lagging",
     "average_proportion",
     "backend",
+    "banded_attention",
     "check",
     "differentiable_average_lagging",
     "energy_attention",

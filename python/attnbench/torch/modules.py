@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional, Tuple
 import torch
 from torch import Tensor, nn
 
-from attnbench.torch import arguments, functions
+from attnbench.torch import arguments, banded, functions
 from attnbench.torch.online import OnlineDecoding
 
 
@@ -106,6 +106,7 @@ class _ScanAttention(OnlineDecoding, nn.Module):
     """
 
     _HAS_CHUNKS = True
+    _HAS_BAND = True
 
     def __init__(
         self,
@@ -151,6 +152,56 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         """Does the same from a prepared memory. A decoder whose next state depends on its last
         context has U = 1, and gives alpha[:, :, -1] of one call as `start` of the next.
         """
+        start = self._check(states, prepared, start)
+        chunk_keys = prepared.chunk_keys
+        energies = self.energy(states, prepared.keys, prepared.lengths)
+        if self.training and self.noise > 0:
+            energies = energies + self.noise * torch.randn_like(energies)
+        chunk_energies: Optional[Tensor] = None
+        if self.chunk_energy is not None:
+            assert chunk_keys is not None
+            chunk_energies = self.chunk_energy(states, chunk_keys, prepared.lengths)
+        weights, alpha = self._weigh(energies, chunk_energies, prepared.lengths, start)
+        return self._attention(prepared, weights, alpha)
+
+    @torch.jit.unused
+    def attend_banded(
+        self, states: Tensor, prepared: Prepared, bound: float = 1e-3,
+        start: Optional[Tensor] = None,
+    ) -> Tuple[Attention, banded.Banded]:
+        """Does what attend does on a band of entries (banded.py), and gives the band, too: its
+        mass_cut bounds the L1 error of every row. Energies are evaluated on the band alone. Not
+        of MAtChA, whose chunks begin where the scan does.
+        """
+        if not self._HAS_BAND:
+            raise TypeError(
+                f"{type(self).__name__} has no band: its chunks begin where a scan does")
+        start = self._check(states, prepared, start)
+
+        def part_of(energy, keys):
+            queries = energy.make_queries(states)
+            return lambda rows, columns: energy.of_projected(
+                queries[:, :, rows], keys[:, :, columns])
+
+        of_choice = part_of(self.energy, prepared.keys)
+
+        def noisy(rows, columns):
+            energies = of_choice(rows, columns)
+            if self.training and self.noise > 0:
+                energies = energies + self.noise * torch.randn_like(energies)
+            return energies
+
+        chunks = None
+        if self.chunk_energy is not None:
+            chunks = part_of(self.chunk_energy, prepared.chunk_keys)
+        shape = (*prepared.keys.shape[:2], states.size(1), prepared.keys.size(2))
+        band = banded.evaluate(bound, shape, noisy, False, prepared.lengths, start, self.end,
+                               chunks, getattr(self, "width", None))
+        return self._attention(prepared, band.weights, band.alpha), band
+
+    def _check(
+        self, states: Tensor, prepared: Prepared, start: Optional[Tensor]
+    ) -> Optional[Tensor]:
         arguments.check_rows("states", states, self.energy.query.in_features, self.energy.v)
         arguments.check_batch("states", states, prepared.memory.size(0), "memory")
         chunk_keys = prepared.chunk_keys
@@ -167,14 +218,9 @@ class _ScanAttention(OnlineDecoding, nn.Module):
                 raise ValueError(
                     f"start must be [B, H, T] = {made[:3]}, but its shape is {list(start.shape)}")
             start = arguments.exact(start)
-        energies = self.energy(states, prepared.keys, prepared.lengths)
-        if self.training and self.noise > 0:
-            energies = energies + self.noise * torch.randn_like(energies)
-        chunk_energies: Optional[Tensor] = None
-        if self.chunk_energy is not None:
-            assert chunk_keys is not None
-            chunk_energies = self.chunk_energy(states, chunk_keys, prepared.lengths)
-        weights, alpha = self._weigh(energies, chunk_energies, prepared.lengths, start)
+        return start
+
+    def _attention(self, prepared: Prepared, weights: Tensor, alpha: Tensor) -> Attention:
         contexts = weights @ arguments.exact(prepared.memory).unsqueeze(1)
         v = self.energy.v
         return Attention(
@@ -265,6 +311,8 @@ class MAtChA(_ScanAttention):
     """Monotonic adaptive chunkwise attention: a softmax over the entries from the last choice
     to this one (MoChA eq 27).
     """
+
+    _HAS_BAND = False
 
     def _weigh(
         self,

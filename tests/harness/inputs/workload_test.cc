@@ -50,7 +50,7 @@ std::vector<std::vector<double>> Arrays(Workload<Real>& workload, int draw,
 class EveryWorkload : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(OfStates, EveryWorkload,
                          ::testing::Values("uniform", "planted", "diagonal",
-                                           "bias:-1.5"));
+                                           "bias:-1.5", "symbols:8:4"));
 
 TEST_P(EveryWorkload, HasNoMoreDrawsThanAreAskedFor) {
   WorkloadSpec spec = Spec(GetParam());
@@ -183,6 +183,37 @@ TEST_P(Diagonal, ChoosesAsOftenAsTheScanNeeds) {
 TEST(Bias, IsWhatWasGiven) {
   const auto workload = MakeWorkload<float>(Spec("bias:-1.5"));
   EXPECT_EQ(workload->Draw(0, EnergyKind::kDot)[0].inputs.energy_bias, -1.5F);
+}
+
+// Most energies are near A or -B, of which one in T / U + 1 is a copy, and a
+// scan of them goes about to the end.
+TEST(Symbols, HaveEnergiesOfCopiesAndOfTheBackground) {
+  constexpr Index kEntries = 400, kOutputs = 50;
+  const auto workload =
+      MakeWorkload<double>(Spec("symbols:9:4", kEntries, kOutputs));
+  for (const EnergyKind energy : {EnergyKind::kDot, EnergyKind::kAdditive}) {
+    const auto sequence = workload->Draw(0, energy)[1];
+    ASSERT_NE(sequence.states.data, nullptr);
+    const auto energies = sequence.inputs.captured.Find("energies");
+    ASSERT_EQ(energies.rows, kOutputs);
+    ASSERT_EQ(energies.cols, kEntries);
+    int copies = 0;
+    double square = 0;
+    Index at = 0;
+    for (Index i = 0; i < kOutputs; ++i) {
+      for (Index j = 0; j < kEntries; ++j) {
+        const bool is_copy = energies(i, j) > 2.5;
+        const double noise = energies(i, j) - (is_copy ? 9 : -4);
+        EXPECT_LE(std::abs(noise), 3.5);
+        copies += is_copy;
+        square += noise * noise;
+      }
+      while (at < kEntries - 1 && energies(i, at) < 2.5) ++at;
+    }
+    EXPECT_NEAR(copies, kOutputs * kEntries / 9, 400);
+    EXPECT_NEAR(square / (kOutputs * kEntries), 1, 0.05);
+    EXPECT_GT(at, kEntries / 2);
+  }
 }
 
 TEST(WaitK, ChoosesFromEntryIPlusKMinusOneOn) {

@@ -37,8 +37,12 @@ class FakeTraining final : public Mechanism<float> {
         .schedules = {},
         .variants = {{"exact", ""},
                      {"reference", ""},
-                     {.name = "published", .help = "", .approximates = true}},
-        .options = {},
+                     {.name = "published", .help = "", .approximates = true},
+                     {.name = "bounded",
+                      .help = "",
+                      .approximates = true,
+                      .bound = "bound"}},
+        .options = {{.name = "bound", .default_value = 0.01}},
         .scores = {{{.name = "energies", .shape = "UT"}}}};
     return about;
   }

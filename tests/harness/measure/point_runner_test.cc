@@ -117,7 +117,7 @@ TEST(Runner, MeasuresACellThatIsRight) {
 
 TEST(Runner, GivesEveryKeyOfTheFormatInItsOrder) {
   const FakeMechanism mechanism;
-  std::set<std::string> elsewhere = {"decoder", "instructions"};
+  std::set<std::string> elsewhere = {"band", "decoder", "instructions"};
   for (const Axis& axis : AllAxes()) {
     if (axis.of_decoder) elsewhere.insert(axis.name);
   }

@@ -32,7 +32,7 @@ constexpr Way kWays[] = {{Mode::kExpect, false},
                          {Mode::kGradient, true}};
 
 Config ConfigOf(const Way& way) {
-  Config config;
+  Config config = DefaultConfig(FakeTraining().Describe());
   config.dim = 3;
   config.mode = way.mode;
   return config;
@@ -240,6 +240,56 @@ TEST(TrainingGate, RecordsTheErrorOfAPublishedVariantAndLetsItThrough) {
   result = Check(infinite, {Mode::kExpect, true}, "published");
   EXPECT_EQ(result.message, "");
   EXPECT_TRUE(std::isnan(result.error));
+}
+
+// What a bound says of each array, and of which it says nothing.
+TEST(TrainingGate, LetsAnErrorThroughUpToTheBoundOfTheVariant) {
+  using Array = float& (*)(const Made& made);
+  const struct {
+    Way way;
+    const char* name;
+    Array element;
+    double allowed;  // 0: any error
+  } cases[] = {
+      {{Mode::kExpect, true},
+       "attention",
+       [](const Made& made) -> float& {
+         return made.expectation.attention(1, 2);
+       },
+       0.01},
+      {{Mode::kExpect, false},
+       "contexts",
+       [](const Made& made) -> float& { return made.sequence.contexts(1, 2); },
+       0.01},  // entries are within 1
+      {{Mode::kGradient, true},
+       "gradient of energies",
+       [](const Made& made) -> float& {
+         return made.gradients.scores.Find("energies")(1, 2);
+       },
+       1.5 * 0.01 * kU},  // cotangents are within 1
+      {{Mode::kGradient, false},
+       "gradient of memory",
+       [](const Made& made) -> float& { return made.gradients.memory(1, 2); },
+       0},
+  };
+  for (const auto& one : cases) {
+    const auto check = [&](float error) {
+      return Check(FakeTraining([&](int, const Made& made) {
+                     one.element(made) += error;
+                   }),
+                   one.way, "bounded");
+    };
+    if (one.allowed == 0) {
+      EXPECT_EQ(check(10).message, "") << one.name;
+      continue;
+    }
+    const auto allowed = static_cast<float>(one.allowed);
+    const GateResult right = check(0.8F * allowed);
+    EXPECT_EQ(right.message, "") << one.name;
+    EXPECT_GE(right.error, 0.75 * one.allowed) << one.name;
+    EXPECT_GE(right.error_bound, 0.8 * one.allowed) << one.name;
+    EXPECT_THAT(check(1.1F * allowed).message, HasSubstr(one.name));
+  }
 }
 
 // An output takes T (T + d) multiply-adds: half of the budget is enough for 16

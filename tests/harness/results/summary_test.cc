@@ -68,6 +68,22 @@ TEST(PageFaultWarnings, NameTheCellOfOursThatHadMost) {
       << warnings[0];
 }
 
+TEST(BandWarnings, NameTheCellWhoseBandEndsFirst) {
+  std::vector<ResultCell> cells(4);
+  cells[1].band.emplace().reach = 1;
+  EXPECT_TRUE(BandWarnings(cells).empty());
+  cells[2].band.emplace().reach = 0.75;
+  cells[3].band.emplace().reach = 0.25;
+  cells[3].mechanism = "mocha";
+  cells[3].point = "0123456789abcdef";
+  const auto warnings = BandWarnings(cells);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(warnings[0].starts_with(
+      "the band of 2 of 4 cells never reaches the end of the memory, that of "
+      "mocha at point 0123456789abcdef least, 0.25 of it: "))
+      << warnings[0];
+}
+
 TEST(Summary, TakesProcessesApart) {
   ResultCell cell = CellOf({1, 2, 9, 4, 5, 60, 5, 6, 7}, {7}, {1});
   cell.processes = 3;

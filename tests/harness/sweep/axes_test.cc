@@ -109,6 +109,11 @@ TEST(Axes, WrongValuesSayWhatWasGivenWhereAndWhatIsAllowed) {
       {"workload", "bias:1e999", "needs a finite number"},
       {"workload", "bias:inf", "needs a finite number"},
       {"workload", "bias:1 ", "needs a finite number"},
+      {"workload", "symbols:8", "needs two numbers from 0 on"},
+      {"workload", "symbols:8:", "needs two numbers"},
+      {"workload", "symbols:-8:8", "needs two numbers"},
+      {"workload", "symbols:8:nan", "needs two numbers"},
+      {"workload", "symbols:8:8:8", "needs two numbers"},
       {"workload", "wait_k:0", "'0' is not a whole number from 1"},
       {"workload", "copy:0.001", "needs a share from 0.01 to 1"},
       {"workload", "copy:1.5", "needs a share"},
@@ -143,6 +148,8 @@ TEST(Axes, AWorkloadFileThatCanBeReadIsAValue) {
 
 TEST(ParseWorkload, GivesTheParameter) {
   EXPECT_EQ(ParseWorkload("bias:-2.5").bias, -2.5);
+  EXPECT_EQ(ParseWorkload("symbols:8:4.5").sharpness, 8);
+  EXPECT_EQ(ParseWorkload("symbols:8:4.5").background, 4.5);
   EXPECT_EQ(ParseWorkload("wait_k:4").lag, 4);
   EXPECT_EQ(ParseWorkload("copy:0.25").share, 0.25);
 }

@@ -18,6 +18,7 @@ sys.path.append(os.path.join(TESTS, "python", "analysis"))
 import algorithms_test
 import compare_test
 import decoder_test
+import frontier_test
 import gains_test
 import growth_test
 import latency_test
@@ -112,6 +113,7 @@ SWEEPS = {
     "roofline": roofline_test.cells(),
     "threads": threads_test.cells((1, 4)),
     "growth": growth_test.cells(),
+    "frontier": frontier_test.cells(),
     "latency": latency_test.cells(),
     "memory_share": latency_test.cells(),
     "monotonic_algorithms": list(map(of_monotonic, algorithms_test.cells())),

@@ -1,0 +1,170 @@
+"""Guards against a certificate that does not hold, a band that evaluates what it need not, and
+gradients of something else. It runs for each path of attnbench.torch.
+"""
+
+import unittest
+
+import torch
+from torch.autograd import gradcheck
+
+import attnbench.torch as at
+from attnbench.torch import banded
+
+B, H = 2, 2
+
+
+def sharp_energies(U, T, sharpness=9.0, noise=1.0, seed=1):
+    """Energies of outputs that look for one of T / U symbols, as workload symbols has them."""
+    generator = torch.Generator().manual_seed(seed)
+    symbols = max(2, T // U)
+    of_entries = torch.randint(symbols, (B, H, 1, T), generator=generator)
+    wanted = torch.randint(symbols, (B, H, U, 1), generator=generator)
+    sign = torch.where(of_entries == wanted, sharpness, -sharpness)
+    drawn = torch.randn(B, H, U, T, generator=generator, dtype=torch.double)
+    made = sign.double() + noise * drawn
+    return made.to(torch.ones(1).device)
+
+
+class BandedTest(unittest.TestCase):
+    def hold(self, band, alpha, bound, rounding=1e-12):
+        error = (alpha - band.alpha).abs().sum(3)
+        self.assertTrue((band.alpha <= alpha + rounding).all())
+        self.assertTrue((error <= band.mass_cut + rounding).all())
+        self.assertTrue((band.mass_cut <= bound * (1 + 1e-6)).all())
+        self.assertTrue((band.mass_cut.diff(dim=2) >= -rounding).all())
+
+    def test_the_certificate_holds(self):
+        lengths = torch.tensor([1500, 900])
+        for sharpness in (3.0, 9.0, 40.0):
+            energies = sharp_energies(120, 1500, sharpness)
+            for bound in (1.0, 0.1, 1e-3, 1e-6):
+                for more in ({}, {"lengths": lengths}, {"end": "stay_last"},
+                             {"lengths": lengths, "end": "stay_last"}):
+                    band = at.banded_attention(bound, energies=energies, **more)
+                    alpha = at.monotonic_attention(energies=energies, **more)
+                    self.hold(band, alpha, bound)
+                    of_p = at.banded_attention(bound, p=energies.sigmoid(), **more)
+                    self.hold(of_p, alpha, bound, 1e-9)
+                    self.assertIs(band.weights, band.alpha)
+
+    def test_the_certificate_holds_where_draws_do_not_go(self):
+        p = torch.zeros(B, H, 70, 400, dtype=torch.double)
+        p[..., 300] = 1  # mass in two far places
+        p[..., 1] = 0.5
+        far = p.clone()
+        far[:, :, 1:, 1] = 1 - 1e-5
+        creeping = torch.full_like(p, 1e-4)
+        creeping[..., 5] = creeping[..., 200] = 1 - 1e-6
+        cases = (p, far, creeping, torch.zeros_like(p), torch.ones_like(p))
+        for table in cases:
+            for bound in (1.0, 1e-2, 1e-6):
+                for end in ("absorb", "stay_last"):
+                    band = at.banded_attention(bound, p=table, end=end)
+                    self.hold(band, at.monotonic_attention(p=table, end=end), bound)
+
+    def test_beta_is_that_of_the_banded_alpha(self):
+        energies = sharp_energies(80, 1000)
+        u = torch.randn(B, H, 80, 1000, generator=torch.Generator().manual_seed(3),
+                        dtype=torch.double)
+        for width in (1, 3, None):
+            band = at.banded_attention(1e-2, energies=energies, chunk_energies=u, width=width)
+            beta, alpha = at.mocha_attention(u, width, energies=energies)
+            self.hold(band, alpha, 1e-2)
+            self.assertTrue(
+                ((beta - band.weights).abs().sum(3) <= band.mass_cut + 1e-12).all(), width)
+
+    def test_f32_keeps_the_bound_and_half_is_computed_in_it(self):
+        energies = sharp_energies(100, 1200)
+        alpha = at.monotonic_attention(energies=energies)
+        band = at.banded_attention(1e-4, energies=energies.float())
+        error = (alpha - band.alpha.double()).abs().sum(3)
+        self.assertTrue((error <= band.mass_cut.double() + 1e-4).all())
+        self.assertEqual(at.banded_attention(0.1, energies=energies.half()).alpha.dtype,
+                         torch.float32)
+
+    def test_gradients_are_those_of_the_band(self):
+        U, T = 40, 200
+        energies = sharp_energies(U, T, 12.0, 0.5).requires_grad_()
+        cotangent = torch.randn(B, H, U, T, generator=torch.Generator().manual_seed(4),
+                                dtype=torch.double)
+        exact, = torch.autograd.grad(
+            (at.monotonic_attention(energies=energies) * cotangent).sum(), energies)
+        for bound in (1e-2, 1e-5):
+            band = at.banded_attention(bound, energies=energies)
+            found, = torch.autograd.grad((band.alpha * cotangent).sum(), energies)
+            error = float((found - exact).abs().amax())
+            self.assertLessEqual(error, 1.5 * bound * U * float(cotangent.abs().max()))
+            self.assertGreater(float(found.abs().sum()), 0)
+
+    def test_gradcheck(self):
+        p = sharp_energies(2, 6, 1.0).sigmoid()[:1, :1].requires_grad_()
+        u = torch.randn(1, 1, 2, 6, dtype=torch.double).requires_grad_()
+        self.assertTrue(gradcheck(lambda p: at.banded_attention(1e-6, p=p).alpha, p))
+        self.assertTrue(gradcheck(lambda p, u: at.banded_attention(
+            1e-6, p=p, chunk_energies=u, width=2).weights, (p, u)))
+
+    def test_it_evaluates_the_band_alone(self):
+        U, T = 128, 4096
+        energies, asked = sharp_energies(U, T, 12.0), []
+
+        def scores_of(rows, columns):
+            asked.append((rows, columns))
+            return energies[:, :, rows, columns]
+
+        band = banded.evaluate(1e-3, energies.shape, scores_of, False, None, None, "absorb")
+        area = sum((rows.stop - rows.start) * (columns.stop - columns.start) * B * H
+                   for rows, columns in asked)
+        self.assertEqual(band.energies, area)
+        self.assertLess(area, 0.7 * energies.numel())
+        self.assertEqual(band.reach, max(columns.stop for _, columns in asked))
+
+    def test_a_start_is_where_the_first_output_begins(self):
+        energies = sharp_energies(64, 600)
+        start = torch.zeros(B, H, 600, dtype=torch.double)
+        start[..., 3], start[..., 250] = 0.25, 0.5
+        band = at.banded_attention(1e-3, energies=energies, start=start)
+        self.hold(band, at.monotonic_attention(energies=energies, start=start), 1e-3)
+
+    def test_it_says_where_it_never_reaches_the_end(self):
+        p = torch.full((1, 1, 50, 900), 0.5, dtype=torch.double)
+        p[..., 7] = 1
+        self.assertLess(at.banded_attention(1e-3, p=p).reach, 100)
+
+    def test_modules_attend_on_a_band(self):
+        torch.manual_seed(5)
+        U, T = 40, 500
+        states, memory = torch.randn(B, U, 6), torch.randn(B, T, 7)
+        for module in (at.MonotonicAttention(6, 7, 8, 2), at.MoChA(6, 7, 8, 2, width=3)):
+            module = module.to(states.device).eval()
+            prepared = module.prepare(memory, torch.tensor([T, 300]))
+            exact = module.attend(states, prepared)
+            attention, band = module.attend_banded(states, prepared, bound=1e-2)
+            self.assertTrue(
+                ((attention.alpha - exact.alpha).abs().sum(3) <= band.mass_cut + 1e-4).all())
+            self.assertTrue(
+                ((attention.weights - exact.weights).abs().sum(3) <= band.mass_cut + 1e-4).all())
+            self.assertLess(float((attention.contexts - exact.contexts).abs().max()), 0.2)
+            attention.contexts.sum().backward()
+            self.assertTrue(all(p.grad is not None for p in module.parameters()))
+            module.train()
+            module.attend_banded(states, prepared)
+        with self.assertRaisesRegex(TypeError, "MAtChA has no band"):
+            module = at.MAtChA(6, 7, 8)
+            module.attend_banded(states, module.prepare(memory))
+
+    def test_what_cannot_be_is_refused(self):
+        p = torch.rand(1, 1, 3, 5)
+        for bound in (0, -1, 1.5, float("nan"), 1e-7):
+            with self.assertRaisesRegex(ValueError, "bound must be from 1e-06 to 1"):
+                at.banded_attention(bound, p=p)
+        with self.assertRaisesRegex(ValueError, "end must be absorb or stay_last"):
+            at.banded_attention(0.1, p=p, end="restart")
+        with self.assertRaisesRegex(ValueError, "either p or energies"):
+            at.banded_attention(0.1)
+        with self.assertRaisesRegex(ValueError, "chunk_energies must be"):
+            at.banded_attention(0.1, p=p, chunk_energies=p[..., 1:])
+        self.assertEqual(at.banded_attention(0.1, p=p[:, :, :0]).alpha.shape, (1, 1, 0, 5))
+
+
+if __name__ == "__main__":
+    unittest.main()
