@@ -23,6 +23,7 @@ SOURCES = {
     "context_errors": _TRAINED,
     "context_weights": _TRAINED,
     "gains": ["claims/figure3.json", "claims/decoder.json"],
+    "gap": ["gap.json"],
     "growth": ["growth.json"],
     "hard_errors": _TRAINED,
     "latency": ["latency_bias.json"],
