@@ -24,6 +24,7 @@ SOURCES = {
     "context_weights": _TRAINED,
     "frontier": ["frontier.json"],
     "gains": ["claims/figure3.json", "claims/decoder.json"],
+    "gap": ["gap.json"],
     "growth": ["growth.json"],
     "hard_errors": _TRAINED,
     "latency": ["latency_bias.json"],

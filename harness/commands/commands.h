@@ -62,6 +62,9 @@ void AddComputed(CLI::App& app, const std::string& command_line, Command& run);
 // types it, so no help shows it.
 void AddMeasureInTurn(CLI::App& app, Command& run);
 
+// attnbench gap: `command_line` as for run-sweep.
+void AddGap(CLI::App& app, const std::string& command_line, Command& run);
+
 // attnbench roofline: `command_line` as for run-sweep.
 void AddRoofline(CLI::App& app, const std::string& command_line, Command& run);
 

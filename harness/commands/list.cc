@@ -22,6 +22,7 @@
 #include "harness/base/printable.h"
 #include "harness/claims/computed.h"
 #include "harness/commands/commands.h"
+#include "harness/gap/result.h"
 #include "harness/results/sweep_result.h"
 #include "harness/stability/diagnosis.h"
 #include "harness/stability/result.h"
@@ -372,6 +373,8 @@ std::string SchemaText(const std::string& kind) {
       {"experiment", [&] { return ExperimentSchemaText(); }},
       {"verify", SchemaTextOf<VerifyResult>},
       {"stability", SchemaTextOf<StabilityResult>},
+      {"gap", SchemaTextOf<GapResult>},
+      {"model_gap", SchemaTextOf<ModelGap>},
       {"computed", SchemaTextOf<ComputedResult>},
       {"table", SchemaTextOf<CellTable>},
       {"diagnosis", SchemaTextOf<Diagnosis>},
@@ -420,11 +423,12 @@ void AddList(CLI::App& app, Command& run) {
   const std::vector<CLI::Option*> options = {
       command->add_flag("--json", formats->json, "as JSON, e.g. list --json"),
       command
-          ->add_option("--schema", formats->schema,
-                       "the JSON Schema of results of that kind: sweep, "
-                       "verify, stability, computed, effects, table, "
-                       "diagnosis; or of experiment files: "
-                       "experiment; e.g. list --schema=verify (default sweep)")
+          ->add_option(
+              "--schema", formats->schema,
+              "the JSON Schema of results of that kind: sweep, "
+              "verify, stability, gap, model_gap, computed, effects, table, "
+              "diagnosis; or of experiment files: "
+              "experiment; e.g. list --schema=verify (default sweep)")
           ->type_name("KIND")
           ->expected(0, 1)
           ->default_str("sweep"),

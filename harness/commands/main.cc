@@ -173,6 +173,7 @@ void AddCommands(CLI::App& app, const std::vector<std::string>& arguments,
   AddMerge(app, command_line, run);
   AddRoofline(app, command_line, run);
   AddStability(app, command_line, run);
+  AddGap(app, command_line, run);
   AddPythonCommands(app, command_line, run);
   AddComputed(app, command_line, run);
   AddMeasureInTurn(app, run);

@@ -227,8 +227,9 @@ const std::vector<PythonCommand>& PythonCommands() {
        "one page of HTML that shows results: claims, figures, validity, cells",
        {{.names = "results",
          .type = "RESULT...",
-         .help = "what run-sweep, verify, stability, roofline, claims, advise "
-                 "or diagnose wrote, e.g. report sweep.json verify.json",
+         .help =
+             "what run-sweep, verify, stability, gap, roofline, claims, advise "
+             "or diagnose wrote, e.g. report sweep.json verify.json",
          .is_repeated = true}},
        {{"--force", "", "replace the output file, e.g. -o report.html --force"},
         {"-o,--output", "FILE",
@@ -238,7 +239,8 @@ const std::vector<PythonCommand>& PythonCommands() {
        "figures of results, as PNG and SVG",
        {{.names = "results",
          .type = "RESULT...",
-         .help = "what run-sweep, advise, stability, diagnose, compare --json, "
+         .help = "what run-sweep, advise, stability, gap, diagnose, compare "
+                 "--json, "
                  "decode, expect or train wrote, e.g. draw sweep.json",
          .is_repeated = true}},
        {{"--figure", "NAME",

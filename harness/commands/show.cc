@@ -1,7 +1,7 @@
 // attnbench show RESULT...: prints the cells of results of `run-sweep` as a
 // table, for people, a page or another program, or one of them in Google
-// Benchmark's form; and what `advise` and `diagnose` have written as they
-// printed it.
+// Benchmark's form; and what `advise`, `diagnose` and `gap` have written as
+// they printed it.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -15,6 +15,7 @@
 #include "harness/base/json_file.h"
 #include "harness/base/printable.h"
 #include "harness/commands/commands.h"
+#include "harness/commands/gap_text.h"
 #include "harness/commands/options.h"
 #include "harness/commands/sweep_output.h"
 #include "harness/stability/diagnosis.h"
@@ -44,6 +45,14 @@ std::string AnswerText(const Json& document, const std::string& path) {
   if (KindOf(document) == "diagnosis") {
     CheckKind(document, "diagnosis", path);
     return DiagnosisText(FromJson<Diagnosis>(document, path));
+  }
+  if (KindOf(document) == "gap") {
+    CheckKind(document, "gap", path);
+    return GapText(FromJson<GapResult>(document, path));
+  }
+  if (KindOf(document) == "model_gap") {
+    CheckKind(document, "model_gap", path);
+    return GapText(FromJson<ModelGap>(document, path));
   }
   const ReadSweep read = ReadResult(document, path);
   CellTable table;
@@ -105,8 +114,8 @@ void AddShow(CLI::App& app, Command& run) {
   const auto arguments = std::make_shared<ShowArguments>();
   command
       ->add_option("RESULTS", arguments->results,
-                   "results of run-sweep, or, as text, of advise and "
-                   "diagnose, e.g. show mine.json")
+                   "results of run-sweep, or, as text, of advise, "
+                   "diagnose and gap, e.g. show mine.json")
       ->type_name("FILE")
       ->required();
   AddFormat(*command,

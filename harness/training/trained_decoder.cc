@@ -226,6 +226,17 @@ void TrainedDecoder::StepState(Symbol last, State& state) {
                 RowOf(state.output));
 }
 
+Array<float> TrainedDecoder::Logits(const State& state) const {
+  Array<float> features = state.output;
+  if (mechanism_ != nullptr) {
+    Linear("mix", Joined({state.output, state.context}), features);
+    for (float& x : features) x = std::tanh(x);
+  }
+  Array<float> logits(Size(kTaskVocabulary));
+  Linear("output", features, logits);
+  return logits;
+}
+
 std::vector<DecodedOutput> TrainedDecoder::Decode(const Example& example,
                                                   Index most) {
   Source source(*this, example);
@@ -248,7 +259,6 @@ std::vector<DecodedOutput> TrainedDecoder::Decode(const Example& example,
   while (last != kEndSymbol && std::ssize(outputs) < most) {
     StepState(last, state);
     DecodedOutput made;
-    Array<float> features = state.output;
     if (attention) {
       StepResult<float> step = attention->Step(state.output, state.context);
       while (step.need_memory) {
@@ -262,11 +272,8 @@ std::vector<DecodedOutput> TrainedDecoder::Decode(const Example& example,
         step = attention->Step(state.output, state.context);
       }
       made.position = step.position;
-      Linear("mix", Joined({state.output, state.context}), features);
-      for (float& x : features) x = std::tanh(x);
     }
-    Array<float> logits(Size(kTaskVocabulary));
-    Linear("output", features, logits);
+    Array<float> logits = Logits(state);
     const auto best = std::ranges::max_element(logits);
     last = static_cast<Symbol>(best - logits.begin());
     made.symbol = last;
@@ -308,6 +315,43 @@ NamedTables TrainedDecoder::Scores(const Example& example) {
     }
   }
   return tables;
+}
+
+TrainedDecoder::Forced::Forced(TrainedDecoder& owner, const Example& example)
+    : owner_(owner),
+      example_(example),
+      config_(owner.MechanismConfig()),
+      inputs_(owner.Inputs(example.source_length())),
+      source_(std::make_unique<Source>(owner, example)),
+      energy_(MakeEnergy(config_, inputs_, EnergyRole::kAttention,
+                         EnergyUse::kMany)) {
+  ATTN_CHECK(owner.settings_.is_monotonic());
+  source_->ReadAll();
+  energy_->Append(source_->memory());
+}
+
+TrainedDecoder::Forced::~Forced() = default;
+
+MatrixView<const float> TrainedDecoder::Forced::memory() const {
+  return source_->memory();
+}
+
+TrainedDecoder::State TrainedDecoder::Forced::FirstState() const {
+  return owner_.FirstState(*source_);
+}
+
+void TrainedDecoder::Forced::Advance(Index i, State& state) const {
+  owner_.StepState(i == 0 ? kStartSymbol : example_.target[Size(i - 1)], state);
+}
+
+void TrainedDecoder::Forced::Energies(const State& state,
+                                      std::span<float> energies) const {
+  energy_->SetState(0, state.output);
+  energy_->Evaluate(0, std::ssize(energies), energies.data());
+}
+
+Array<float> TrainedDecoder::Forced::Logits(const State& state) const {
+  return owner_.Logits(state);
 }
 
 Array<float> TrainedDecoder::LastExpectedContext(

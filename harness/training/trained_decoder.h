@@ -11,11 +11,13 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/base/arrays.h"
 #include "harness/training/checkpoint.h"
+#include "mechanisms/energy/energy.h"
 
 namespace attnbench {
 
@@ -31,7 +33,41 @@ using NamedTables = std::map<std::string, Table<float>>;
 
 // A decoder has arrays of its own, so it is not thread-safe.
 class TrainedDecoder {
+ private:
+  class Source;
+
  public:
+  // Of the decoder after an output; the context is read with input feeding.
+  struct State {
+    Array<float> output, cell, context;
+  };
+
+  // The decoder over one example whose source is read, for callers who choose
+  // the contexts: each output follows the target's symbol before it. Only of
+  // mechanisms that choose. The decoder and the example outlive it.
+  class Forced {
+   public:
+    Forced(TrainedDecoder& owner, const Example& example);
+    ~Forced();
+    MatrixView<const float> memory() const;
+    Index num_outputs() const { return std::ssize(example_.target); }
+    State FirstState() const;
+    // Makes the state of output i of the one before and its context.
+    void Advance(Index i, State& state) const;
+    // Writes the energies of the choice [T], with r.
+    void Energies(const State& state, std::span<float> energies) const;
+    // The logits of an output with this state and context.
+    Array<float> Logits(const State& state) const;
+
+   private:
+    TrainedDecoder& owner_;
+    const Example& example_;
+    const Config config_;
+    const SequenceInputs<float> inputs_;
+    const std::unique_ptr<Source> source_;
+    const std::unique_ptr<Energy<float>> energy_;
+  };
+
   // Throws UserError naming `path` and the place in it if the checkpoint's
   // settings do not fit each other, or its parameters not its settings.
   TrainedDecoder(const Checkpoint& checkpoint, const std::string& path);
@@ -54,8 +90,6 @@ class TrainedDecoder {
   const TrainingSettings& settings() const { return settings_; }
 
  private:
-  class Source;
-
   // The arrays by name; the v of an energy has its scale in it, g v / |v|.
   class Arrays final : public ParameterSource<float> {
    public:
@@ -70,16 +104,12 @@ class TrainedDecoder {
     std::map<std::string, Array<float>, std::less<>> arrays_;
   };
 
-  // Of the decoder after an output; the context is read with input feeding.
-  struct State {
-    Array<float> output, cell, context;
-  };
-
   Config MechanismConfig() const;
   SequenceInputs<float> Inputs(Index entries) const;
   State FirstState(const Source& source) const;
   // Reads the last symbol; writes all but the context.
   void StepState(Symbol last, State& state);
+  Array<float> Logits(const State& state) const;
   // The expected context of the last of the first `outputs` outputs.
   Array<float> LastExpectedContext(const NamedTables& tables, Index outputs,
                                    const MatrixView<const float>& memory) const;

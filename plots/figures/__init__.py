@@ -33,6 +33,7 @@ from figures import (
     figure8_builds,
     frontier,
     gains,
+    gap,
     growth,
     latency,
     learning_curves,
@@ -59,6 +60,7 @@ READERS = {
     "aa": lambda document, path: {"path": str(path), **document},
     "advice": lambda document, path: {"path": str(path), **document},
     "diagnosis": lambda document, path: {"path": str(path), **document},
+    "gap": lambda document, path: {"path": str(path), **document},
     "trained": lambda document, path: [trained.trained_of(document, path)],
     "authors": lambda document, path: [figure8_builds.part_of(document, path)],
 }
@@ -191,6 +193,12 @@ FIGURES = {
         diagnosis.has_data,
         "diagnosis",
         "a result of `attnbench diagnose`",
+    ),
+    "gap": Entry(
+        gap.draw,
+        gap.has_data,
+        "gap",
+        "a result of `attnbench gap` of random decoders",
     ),
     "advice": Entry(
         advice.draw, advice.has_data, "advice", "a result of `attnbench advise`"

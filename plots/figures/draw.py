@@ -68,8 +68,8 @@ def draw_all(options):
         raise UsageError(f"--figure: {unknown_figure(options.figure)}")
     if not options.files:
         raise UsageError(
-            "no file given; a result of run-sweep, stability, train, advise or diagnose, "
-            "what compare --json printed, or outputs of decode or expect"
+            "no file given; a result of run-sweep, stability, gap, train, advise or "
+            "diagnose, what compare --json printed, or outputs of decode or expect"
         )
     if not os.path.isdir(options.output):
         raise UsageError(f"-o {options.output}: no such folder")

@@ -17,6 +17,8 @@ KINDS = (
     "trained",
     "advice",
     "diagnosis",
+    "gap",
+    "model_gap",
 )
 
 

@@ -372,6 +372,11 @@ class QuotedOutputTest(unittest.TestCase):
         self.assertEqual(run(PROGRAM, "show", os.path.join(RESULTS, "diagnosis.json")),
                          block("diagnose", "docs/stability.md"))
 
+    def test_the_gaps_are_those_of_the_committed_results(self):
+        for name in ("gap", "gap_model"):
+            self.assertEqual(run(PROGRAM, "show", os.path.join(RESULTS, name + ".json")),
+                             block(name, "docs/gap.md"))
+
     def test_the_check_is_that_of_the_committed_results(self):
         page = read("docs/comparing.md")
         (asked,) = re.findall("`(check results/.*?)` prints", page)

@@ -23,6 +23,8 @@ OF_KIND = {
     "computed": "claims/exact.json",
     "effects": "effects.json",
     "expect": "expect_matcha.json",
+    "gap": "gap.json",
+    "model_gap": "gap_model.json",
     "published": "published/mad.json",
     "stability": "claims/stability.json",
     "sweep": "claims/translation.json",

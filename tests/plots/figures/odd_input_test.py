@@ -83,6 +83,15 @@ def stability():
     return document
 
 
+def gap_document():
+    """Two points of few outputs, as more only take longer."""
+    document = read("results", "gap.json")
+    document["points"] = document["points"][:2]
+    for point in document["points"]:
+        point["rows"] = point["rows"][:2]
+    return document
+
+
 def authors():
     """The first build alone, as more only take longer."""
     document = read("results", "claims", "authors.json")
@@ -132,6 +141,7 @@ OTHERS = {
     "stability_gradient": stability(),
     "compare": compare_test.document(compare_test.ROWS),
     "diagnosis": diagnosis(),
+    "gap": gap_document(),
     "advice": advice(),
     "aa": read("results", "aa.json"),
     "monte_carlo": monte_carlo_test.output(),

@@ -1,0 +1,341 @@
+#include "harness/gap/gap.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "harness/base/error.h"
+#include "harness/gap/lattice.h"
+#include "harness/gap/processes.h"
+#include "harness/gap/random_decoder.h"
+#include "harness/machine/environment.h"
+#include "harness/stats/statistics.h"
+#include "mechanisms/common/parallel.h"
+
+namespace attnbench {
+namespace {
+
+using Differences = OfParts<Table<double>>;
+using Variations = OfParts<std::vector<double>>;
+
+Table<double> Less(const Table<double>& a, const Table<double>& b,
+                   double scale = 1) {
+  Table<double> difference = a;
+  for (std::size_t n = 0; n < a.values.size(); ++n) {
+    difference.values[n] -= scale * b.values[n];
+  }
+  return difference;
+}
+
+std::vector<double> Variation(const Table<double>& difference) {
+  std::vector<double> variations;
+  double sum = 0;
+  for (Index i = 0; i < difference.rows; ++i) {
+    variations.push_back(TotalVariation(difference.view().Row(i)));
+    sum += variations.back();
+  }
+  variations.push_back(sum / static_cast<double>(difference.rows));
+  return variations;
+}
+
+Variations VariationsOf(const Differences& differences) {
+  Variations variations;
+  ForEachPart([](const Table<double>& difference,
+                 std::vector<double>& made) { made = Variation(difference); },
+              differences, variations);
+  return variations;
+}
+
+// What a number of paths, and of draws of the noise, add up to.
+struct Batch {
+  PathSums paths;
+  PathSums noisy;  // marginals and weight alone
+
+  explicit Batch(const ClosedLoop& loop) : paths(loop), noisy(loop) {}
+  void Add(const Batch& other, double scale = 1) {
+    paths.Add(other.paths, scale);
+    noisy.Add(other.noisy, scale);
+  }
+};
+
+// Of one decoder. Each of its arrays has a number for each output, and entry,
+// symbol, or number of a state or context.
+void CheckArraysFit(const ClosedLoop& loop) {
+  constexpr Index kArrays = 4 * kGapBatches;  // two a batch, and sums of them
+  const Index width = loop.memory().rows + 1 + loop.vocabulary() +
+                      loop.state_size() + loop.memory().cols;
+  CheckFits(
+      Times(Times(kArrays, sizeof(double)), Times(loop.num_outputs(), width)));
+}
+
+// Measures one decoder.
+class Measuring {
+ public:
+  Measuring(const ClosedLoop& loop, const GapSettings& settings,
+            std::uint64_t seed, const Processes::OnStep& on_sampled)
+      : loop_(loop),
+        settings_(settings),
+        seed_(seed),
+        on_sampled_(on_sampled),
+        batches_(kGapBatches, Batch(loop)) {}
+
+  DecoderGap Measure(int threads) {
+    ParallelFor(kGapBatches, threads, [&](Index n) { Run(n); });
+    Processes processes(loop_);
+    Lattice lattice = MakeLattice(loop_, settings_.states);
+    DecoderGap gap;
+    gap.kept_mass = lattice.kept_mass;
+    fixed_.expectation = processes.Expectation({});
+    fixed_.threshold = MeansOf(processes.Threshold());
+    fixed_.lattice = std::move(lattice.marginals);
+    Batch all(loop_);
+    for (const Batch& batch : batches_) all.Add(batch);
+    gap.chain = ChainOf(all);
+    const Variations values = VariationsOf(DifferencesOf(gap.chain));
+    ForEachPart(
+        [](const std::vector<double>& value, MeasuredPart& part) {
+          part = {value, std::vector<double>(value.size()),
+                  std::vector<double>(value.size())};
+        },
+        values, gap.parts);
+    AddVariances(all, gap.parts);
+    AddFloors(gap.parts);
+    return gap;
+  }
+
+ private:
+  void Run(Index n) {
+    Processes processes(loop_);
+    Batch& batch = batches_[Size(n)];
+    const Index paths = (settings_.paths + kGapBatches - 1) / kGapBatches;
+    for (Index path = n * paths; path < (n + 1) * paths; ++path) {
+      const auto stream = static_cast<std::uint32_t>(path);
+      processes.Sample(seed_, stream, [&](const PathStep& step) {
+        batch.paths.AddStep(step);
+        if (on_sampled_) on_sampled_(step);
+      });
+      ++batch.paths.weight;
+      if (settings_.noise == 0 || path % kPathsOfNoise != 0) continue;
+      const Marginals noisy =
+          processes.Expectation({settings_.noise, seed_, stream});
+      AddTo(batch.noisy.marginals.entries, noisy.entries);
+      AddTo(batch.noisy.marginals.outputs, noisy.outputs);
+      ++batch.noisy.weight;
+    }
+  }
+
+  static void AddTo(Table<double>& sum, const Table<double>& one) {
+    for (std::size_t n = 0; n < one.values.size(); ++n) {
+      sum.values[n] += one.values[n];
+    }
+  }
+
+  GapChain ChainOf(const Batch& sums) const {
+    GapChain chain = fixed_;
+    chain.with_noise =
+        settings_.noise == 0 ? fixed_.expectation : MeansOf(sums.noisy);
+    chain.at_mean_context = AtMeanContext(loop_, sums.paths);
+    chain.sampled = MeansOf(sums.paths);
+    return chain;
+  }
+
+  // The jackknife's: (n - 1) / n times the squares of what leaving out one of n
+  // batches changes.
+  void AddVariances(const Batch& all, OfParts<MeasuredPart>& parts) const {
+    std::vector<Variations> without;
+    for (const Batch& batch : batches_) {
+      Batch rest = all;
+      rest.Add(batch, -1);
+      without.push_back(VariationsOf(DifferencesOf(ChainOf(rest))));
+    }
+    Variations mean = without[0];
+    ForEachPart([](auto& sum) { std::ranges::fill(sum, 0.0); }, mean);
+    for (const Variations& one : without) {
+      ForEachPart(
+          [](const auto& value, auto& sum) {
+            for (std::size_t i = 0; i < sum.size(); ++i) {
+              sum[i] += value[i] / kGapBatches;
+            }
+          },
+          one, mean);
+    }
+    constexpr double kShare = (kGapBatches - 1.0) / kGapBatches;
+    for (const Variations& one : without) {
+      ForEachPart(
+          [&](const auto& value, const auto& center, MeasuredPart& part) {
+            for (std::size_t i = 0; i < value.size(); ++i) {
+              const double off = value[i] - center[i];
+              part.variance[i] += kShare * off * off;
+            }
+          },
+          one, mean, parts);
+    }
+  }
+
+  void AddFloors(OfParts<MeasuredPart>& parts) const {
+    constexpr int kWays = 4;
+    static_assert(1 << kWays == kGapBatches);
+    for (int way = 0; way < kWays; ++way) {
+      Batch halves[] = {Batch(loop_), Batch(loop_)};
+      for (std::size_t n = 0; n < batches_.size(); ++n) {
+        halves[n >> way & 1].Add(batches_[n]);
+      }
+      ForEachPart(
+          [](const Table<double>& a, const Table<double>& b,
+             MeasuredPart& part) {
+            const std::vector<double> apart = Variation(Less(a, b));
+            for (std::size_t i = 0; i < apart.size(); ++i) {
+              part.floor[i] += apart[i] / 2 / kWays;
+            }
+          },
+          DifferencesOf(ChainOf(halves[0])), DifferencesOf(ChainOf(halves[1])),
+          parts);
+    }
+  }
+
+  const ClosedLoop& loop_;
+  const GapSettings& settings_;
+  const std::uint64_t seed_;
+  const Processes::OnStep& on_sampled_;
+  std::vector<Batch> batches_;
+  GapChain fixed_;  // what has no chance in it
+};
+
+// Means over decoders, which are independent of each other.
+class Mean {
+ public:
+  void Add(const MeasuredPart& part) {
+    values_.resize(part.value.size());
+    floors_.resize(part.value.size());
+    variances_.resize(part.value.size());
+    ++count_;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      values_[i] += part.value[i];
+      floors_[i] += part.floor[i];
+      variances_[i].push_back({part.variance[i], kGapBatches - 1});
+    }
+  }
+
+  GapEstimate At(std::size_t i) const {
+    std::vector<Variance> parts = variances_[i];
+    for (Variance& part : parts) part.value /= count_ * count_;
+    return EstimateAround(values_[i] / count_, floors_[i] / count_,
+                          HalfWidth(parts, kMiss));
+  }
+
+ private:
+  double count_ = 0;
+  std::vector<double> values_, floors_;
+  std::vector<std::vector<Variance>> variances_;
+};
+
+GapRow RowAt(const OfParts<Mean>& means, std::size_t i) {
+  return MakeGapRow([&](GapPart part) { return means.entries[part].At(i); },
+                    [&](GapPart part) { return means.outputs[part].At(i); });
+}
+
+}  // namespace
+
+void CheckKeptMass(double kept_mass, double least, std::int64_t states,
+                   const std::string& what) {
+  if (kept_mass >= least) return;
+  throw UserError("--states",
+                  fmt::format("a lattice of {} states keeps {:.3g} of the mass "
+                              "of {}, less than {:.3g} (--least-mass): keep "
+                              "more states",
+                              states, kept_mass, what, least));
+}
+
+GapEstimate EstimateAround(double value, double floor, double half_width) {
+  const auto rounded = [](double number) {
+    return std::round(std::clamp(number, 0.0, 1.0) * 1e5) / 1e5;
+  };
+  return {.value = rounded(value),
+          .low = rounded(value - floor - half_width),
+          .high = rounded(value + half_width),
+          .floor = rounded(floor)};
+}
+
+OfParts<Table<double>> DifferencesOf(const GapChain& chain) {
+  const auto entries = [](const Marginals& a, const Marginals& b) {
+    return Less(a.entries, b.entries);
+  };
+  const auto outputs = [](const Marginals& a, const Marginals& b) {
+    return Less(a.outputs, b.outputs);
+  };
+  const auto& [noisy, expectation, at_mean, sampled, threshold, lattice] =
+      chain;
+  return {
+      .entries = {entries(noisy, expectation), entries(expectation, sampled),
+                  entries(sampled, sampled), entries(sampled, threshold),
+                  entries(noisy, threshold), entries(lattice, sampled)},
+      .outputs = {outputs(noisy, expectation), outputs(expectation, at_mean),
+                  outputs(at_mean, sampled), outputs(sampled, threshold),
+                  outputs(noisy, threshold), outputs(lattice, sampled)}};
+}
+
+OfParts<std::vector<double>> VariationsOf(const GapChain& chain) {
+  return VariationsOf(DifferencesOf(chain));
+}
+
+DecoderGap MeasureDecoderGap(const ClosedLoop& loop,
+                             const GapSettings& settings, std::uint64_t seed,
+                             int threads, const Processes::OnStep& on_sampled) {
+  CheckArraysFit(loop);
+  return Measuring(loop, settings, seed, on_sampled)
+      .Measure(on_sampled ? 1 : threads);
+}
+
+std::uint64_t GapDecoderSeed(std::uint64_t seed, std::int64_t decoder) {
+  const auto words = Philox(seed, NamedPurpose("gap.decoder"),
+                            static_cast<std::uint32_t>(decoder), 0);
+  return (static_cast<std::uint64_t>(words[0]) << 32) ^ words[1];
+}
+
+GapResult MeasureGap(const GapRequest& request) {
+  const GapSettings& settings = request.settings;
+  GapResult result{.settings = settings};
+  const std::size_t total = request.sharpness.size() * request.feedback.size() *
+                            Size(settings.decoders);
+  std::size_t done = 0;
+  for (const double sharpness : request.sharpness) {
+    for (const double feedback : request.feedback) {
+      GapPoint point{.sharpness = sharpness, .feedback = feedback};
+      OfParts<Mean> means;
+      for (Index n = 0; n < settings.decoders; ++n) {
+        const std::uint64_t seed = GapDecoderSeed(request.seed, n);
+        const RandomDecoder decoder({.memory_length = settings.memory_length,
+                                     .output_length = settings.output_length,
+                                     .dim = settings.dim,
+                                     .vocabulary = settings.vocabulary,
+                                     .sharpness = sharpness,
+                                     .feedback = feedback,
+                                     .seed = seed});
+        const DecoderGap gap =
+            MeasureDecoderGap(decoder, settings, seed, omp_get_max_threads());
+        point.kept_mass = std::min(point.kept_mass, gap.kept_mass);
+        CheckKeptMass(point.kept_mass, settings.least_kept_mass,
+                      settings.states,
+                      fmt::format("a decoder at sharpness {} and feedback {}",
+                                  sharpness, feedback));
+        ForEachPart(
+            [](const MeasuredPart& part, Mean& mean) { mean.Add(part); },
+            gap.parts, means);
+        if (request.on_progress) request.on_progress(++done, total);
+      }
+      const std::size_t U = Size(settings.output_length);
+      point.mean = RowAt(means, U);
+      for (std::size_t i = 0; i < U; ++i) {
+        point.rows.push_back(RowAt(means, i));
+        point.rows.back().output = static_cast<std::int64_t>(i) + 1;
+      }
+      result.points.push_back(std::move(point));
+    }
+  }
+  return result;
+}
+
+}  // namespace attnbench

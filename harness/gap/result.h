@@ -1,0 +1,268 @@
+// The result documents of kinds "gap" and "model_gap".
+// results/schema/gap.schema.json and model_gap.schema.json are made from them.
+#ifndef ATTNBENCH_HARNESS_GAP_RESULT_H_
+#define ATTNBENCH_HARNESS_GAP_RESULT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/document.h"
+#include "harness/machine/context.h"
+#include "harness/results/sweep_result.h"
+#include "harness/training/experiment.h"
+
+namespace attnbench {
+
+// A total variation, with what the number of paths leaves open.
+struct GapEstimate {
+  double value = 0;
+  double low = 0, high = 0;
+  double floor = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    const Rule share{.minimum = 0, .maximum = 1};
+    visit("value", self.value, share);
+    visit("low", self.low, share);
+    visit("high", self.high, share);
+    visit("floor", self.floor,
+          Rule{.description = "the total variation that sampling error alone "
+                              "gives",
+               .minimum = 0});
+  }
+};
+
+// The parts of a gap (gap.h).
+struct GapParts {
+  GapEstimate removed_noise = {}, mean_field = {}, threshold = {}, total = {},
+              lattice = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("removed_noise", self.removed_noise,
+          Rule{.description = "the expectation with noise on energies to that "
+                              "without"});
+    visit("mean_field", self.mean_field,
+          Rule{.description = "the expectation to the entries of the sampled "
+                              "process; of outputs at its mean state and "
+                              "context"});
+    visit("threshold", self.threshold,
+          Rule{.description = "the sampled process to the threshold process"});
+    visit("total", self.total,
+          Rule{.description = "from the first to the last of them"});
+    visit("lattice", self.lattice,
+          Rule{.description = "the lattice to the sampled process"});
+  }
+};
+
+// Those of outputs.
+struct OutputGapParts : GapParts {
+  GapEstimate sampling = {};
+
+  static void Fields(auto& self, auto& visit) {
+    GapParts::Fields(self, visit);
+    visit("sampling", self.sampling,
+          Rule{.description = "p(y | mean context) to the mean of "
+                              "p(y | context)"});
+  }
+};
+
+struct GapRow {
+  std::optional<std::int64_t> output = {};
+  GapParts entries = {};
+  OutputGapParts outputs = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("output", self.output,
+          Rule{.description = "from 1", .minimum = 1, .absent_if_unset = true});
+    visit("entries", self.entries,
+          Rule{.description = "of the entry that the output chooses, or none"});
+    visit("outputs", self.outputs, Rule{.description = "of the output itself"});
+  }
+};
+
+struct GapPoint {
+  double sharpness = 1, feedback = 0;
+  double kept_mass = 1;
+  GapRow mean = {};
+  std::vector<GapRow> rows = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("sharpness", self.sharpness,
+          Rule{.description = "what energies are multiplied by", .minimum = 0});
+    visit("feedback", self.feedback,
+          Rule{.description = "what the last context is multiplied by when the "
+                              "state reads it"});
+    visit("kept_mass", self.kept_mass,
+          Rule{.description = "the least mass that a decoder's lattice had at "
+                              "its last output; the rest was given up",
+               .minimum = 0});
+    visit("mean", self.mean,
+          Rule{.description = "over the outputs of all decoders"});
+    visit("rows", self.rows,
+          Rule{.description = "a row for each output, each the mean over "
+                              "decoders",
+               .min_items = 1});
+  }
+};
+
+struct GapSettings {
+  std::int64_t memory_length = 80, output_length = 20;
+  std::int64_t dim = 16, vocabulary = 16;
+  std::int64_t decoders = 4, paths = 4000;
+  double noise = 1;
+  std::int64_t states = 81;
+  double least_kept_mass = 0.9;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("memory_length", self.memory_length, kAtLeastOne);
+    visit("output_length", self.output_length, kAtLeastOne);
+    visit("dim", self.dim,
+          Rule{.description = "numbers of an entry and of a state",
+               .minimum = 1});
+    visit("vocabulary", self.vocabulary,
+          Rule{.description = "outputs to choose from", .minimum = 2});
+    visit("decoders", self.decoders,
+          Rule{.description = "random decoders, each with parameters and a "
+                              "memory of its own",
+               .minimum = 1});
+    visit("paths", self.paths,
+          Rule{.description = "of each decoder; noise is drawn once for eight",
+               .minimum = 1});
+    visit("noise", self.noise,
+          Rule{.description = "standard deviation of what training adds to "
+                              "energies",
+               .minimum = 0});
+    visit("states", self.states,
+          Rule{.description = "that the lattice keeps after an output",
+               .minimum = 1});
+    visit("least_kept_mass", self.least_kept_mass,
+          Rule{.minimum = 0, .maximum = 1});
+  }
+};
+
+// Of random decoders.
+struct GapResult {
+  static constexpr char kTitle[] = "Result of attnbench gap";
+
+  int schema_version = kSchemaVersion;
+  std::string kind = "gap";
+  Context context = {};
+  GapSettings settings = {};
+  std::vector<GapPoint> points = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("schema_version", self.schema_version, kThisSchemaVersion);
+    visit("kind", self.kind, Rule{.one_of = {"gap"}});
+    visit("context", self.context);
+    visit("settings", self.settings);
+    visit("points", self.points, Rule{.min_items = 1});
+  }
+};
+
+// A figure of a model, over sequences.
+struct GapMean {
+  double value = 0;
+  double low = 0, high = 0;
+
+  static void Fields(auto& self, auto& visit) {
+    visit("value", self.value);
+    visit("low", self.low);
+    visit("high", self.high);
+  }
+};
+
+// Nats of an output (model_gap.h).
+struct GapNats {
+  GapMean expectation = {}, mean_field = {}, sampling = {}, sampled = {},
+          thresholding = {}, threshold = {}, lattice = {}, path = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("expectation", self.expectation,
+          Rule{.description = "of training, without noise"});
+    visit("mean_field", self.mean_field,
+          Rule{.description = "what states of sampled contexts add"});
+    visit("sampling", self.sampling,
+          Rule{.description = "what the mean of p(y | context) adds"});
+    visit("sampled", self.sampled,
+          Rule{.description = "of what sampled paths put out: the three "
+                              "together"});
+    visit("thresholding", self.thresholding,
+          Rule{.description = "what the threshold's path adds"});
+    visit("threshold", self.threshold,
+          Rule{.description = "of the threshold's path: both together"});
+    visit("lattice", self.lattice,
+          Rule{.description = "of what the lattice puts out"});
+    visit("path", self.path,
+          Rule{.description = "the mean over sampled paths of the nats of a "
+                              "path"});
+  }
+};
+
+// Shares of the outputs whose most probable symbol is not the target's.
+struct GapErrors {
+  GapMean expectation = {}, sampled = {}, threshold = {}, path = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("expectation", self.expectation);
+    visit("sampled", self.sampled);
+    visit("threshold", self.threshold);
+    visit("path", self.path,
+          Rule{.description = "the mean over sampled paths"});
+  }
+};
+
+// Of a trained model.
+struct ModelGap {
+  static constexpr char kTitle[] = "Result of attnbench gap --model";
+
+  int schema_version = kSchemaVersion;
+  std::string kind = "model_gap";
+  Context context = {};
+  TrainingRun run = {};
+  std::int64_t step = 0;
+  std::int64_t sequences = 2, outputs = 0, paths = 1;
+  double noise = 0;
+  std::int64_t states = 1;
+  double kept_mass = 1;
+  GapRow gap = {};
+  GapNats nats = {};
+  GapErrors errors = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("schema_version", self.schema_version, kThisSchemaVersion);
+    visit("kind", self.kind, Rule{.one_of = {"model_gap"}});
+    visit("context", self.context);
+    visit("run", self.run);
+    visit("step", self.step, kAtLeastZero);
+    visit("sequences", self.sequences,
+          Rule{.description = "of its held-out set, from the first on",
+               .minimum = 2});
+    visit("outputs", self.outputs,
+          Rule{.description = "of all of them, end symbols included",
+               .minimum = 1});
+    visit("paths", self.paths,
+          Rule{.description = "of each sequence", .minimum = 1});
+    visit("noise", self.noise,
+          Rule{.description = "standard deviation of what is added to energies",
+               .minimum = 0});
+    visit("states", self.states,
+          Rule{.description = "that the lattice keeps after an output",
+               .minimum = 1});
+    visit(
+        "kept_mass", self.kept_mass,
+        Rule{.description = "the least of a sequence's lattice", .minimum = 0});
+    visit("gap", self.gap,
+          Rule{.description = "total variations, the mean over outputs"});
+    visit("nats", self.nats,
+          Rule{.description = "of an output, given the target's symbols before "
+                              "it"});
+    visit("errors", self.errors,
+          Rule{.description = "shares of the outputs that are wrong, given the "
+                              "target's symbols before them"});
+  }
+};
+
+}  // namespace attnbench
+
+#endif  // ATTNBENCH_HARNESS_GAP_RESULT_H_
