@@ -3,6 +3,7 @@ takes by them.
 """
 
 import itertools
+import json
 
 from attnbench.analysis import load
 
@@ -88,7 +89,14 @@ def label(cell):
     for axis in ("chunk_width", "num_contexts"):
         if cell[axis] is not None:
             text += f", {LETTERS[axis]} = {cell[axis]}"
-    return text
+    f = f_of(cell)
+    return text if f is None else f"{text}, f = {f}"
+
+
+def f_of(cell):
+    """Option f of AlignAtt, None of others. In a row of load.cells_of options are text."""
+    options = cell.get("options") or {}
+    return (json.loads(options) if isinstance(options, str) else options).get("f")
 
 
 def setting_text(axis, value):
