@@ -76,13 +76,15 @@ class AlignAttDecoder final : public Decoder<Real> {
   StepResult<Real> MakeOutput(const UseState& use_state,
                               std::span<Real> context) {
     const Index length = memory_.all().rows;
+    bool state_is_set = false;  // which may take a projection
     while (weighed_ < Needed()) {
       // Entries are weighed when all that are needed have come, so that sums
       // are grouped alike however the memory is cut.
       if (length < Needed() && !closed_) return {.need_memory = true};
       const Index end = std::min(length, Needed());
       if (weighed_ == end) break;
-      use_state();
+      if (!state_is_set) use_state();
+      state_is_set = true;
       Weigh(end);
     }
     read_ = weighed_;

@@ -62,7 +62,8 @@ def _require_one_setting(cells, free):
     for axis in sorted(fixed):
         by = [*apart, "mechanism"] if axis == "options" else apart
         found = {}
-        for setting in zip(cells[axis], *(cells[key] for key in by)):
+        values = map(_without_f, cells[axis]) if axis == "options" else cells[axis]
+        for setting in zip(values, *(cells[key] for key in by)):
             if setting[0] is not None:
                 found.setdefault(setting[1:], set()).add(setting[0])
         for values in found.values():
@@ -73,6 +74,12 @@ def _require_one_setting(cells, free):
                     f"mixed data: {axis} is {', '.join(map(str, values))}; "
                     "the figure needs one",
                 )
+
+
+def _without_f(options):
+    """What else is set: a label has f."""
+    of = {key: value for key, value in json.loads(options or "{}").items() if key != "f"}
+    return json.dumps(of, sort_keys=True)
 
 
 def describe(cell):

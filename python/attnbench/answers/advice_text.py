@@ -21,8 +21,9 @@ NOTES = (
     "AP, DAL: mean share of the memory read before an output, and entries "
     "behind a decoder that keeps pace; -: all of it is read first",
     "energies: scores of entries, a mean over outputs and hypotheses; soft "
-    "scores all T for an output, a scan each entry once and one more for an "
-    "output, memory none; outputs of an empty source, which need none, count",
+    "scores all T for an output, alignatt those read by then, a scan each entry "
+    "once and one more for an output, memory none; outputs of an empty source, "
+    "which need none, count",
     "faster from T: attention alone, with U in proportion to T; -: not measured",
     "none: the decoder without attention; no attention can gain more",
 )
