@@ -34,6 +34,11 @@ def draw(cells):
         panel.set_title(f"T = U = {length}" if _is_square(cells) else f"T = {length}")
         panel.set_yscale("log")
         panel.axhline(1, color=style.MECHANISMS[pairing.BASELINE][0], linewidth=0.8)
+        # f doubles from point to point.
+        panel.set_xscale("log")
+        panel.margins(x=0.1)
+        ticks.log_ticks(panel.xaxis, *panel.get_xlim(),
+                        ticks.number_tick(*panel.get_xlim()))
         ticks.log_ticks(panel.yaxis, *panel.get_ylim(), ticks.ratio_tick)
         panel.set_xlabel("lag (DAL), entries")
         panel.grid(True)
@@ -78,7 +83,7 @@ def _draw_line(panel, points, look):
                               for key in ("lag", "value", "low", "high")), look)
     for one in points:
         if one["f"] is not None:
-            panel.annotate(f"f = {one['f']}", (one["lag"], one["value"]), (3, 3),
+            panel.annotate(one["f"], (one["lag"], one["value"]), (3, 2),
                            textcoords="offset points", fontsize=style.SMALLEST_PT,
                            color=look["color"])
 
@@ -89,7 +94,7 @@ def _caption(cells):
         "Attention of whole decoders by itself, with its lag: differentiable average "
         "lagging, the entries by which outputs are behind a decoder that keeps pace, a "
         "mean over sources. AlignAtt waits while an output attends most to one of the "
-        f"last f entries read. d = {cell['dim']}, {cell['layers']} LSTM layers, beam "
+        f"last f entries read; the numbers are f. d = {cell['dim']}, {cell['layers']} LSTM layers, beam "
         f"{cell['beam']}, energies {', '.join(sorted(set(cells['energy'].dropna())))}, "
         "random weights whose scans, and whose largest weights, pass the whole memory. "
         "Lines: 95 % intervals. " + words.context_text(cells.attrs["context"]))

@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "mechanisms/description.h"
 #include "tests/support/given_inputs.h"
@@ -80,9 +84,9 @@ std::vector<Index> Reads(const Rows& energies, Index f,
 
 TEST(AlignAtt, WaitsWhileTheLargestIsAmongTheLastF) {
   const Rows energies = {{0, 5, 0, 0, 0, 0, 0, 0},
-                         {0, 0, 0, 3, 4, 0, 0, 0},
+                         {0, 1, 2, 3, 4, 0, 0, 0},
                          {9, 0, 0, 0, 0, 0, 0, 0},
-                         {0, 0, 0, 0, 0, 0, 0, 1}};
+                         {0, 1, 2, 3, 4, 5, 6, 7}};
   for (const char* variant : {"exact", "reference"}) {
     EXPECT_THAT(Reads(energies, 1, variant), ElementsAre(3, 6, 6, 8));
     EXPECT_THAT(Reads(energies, 2, variant), ElementsAre(4, 7, 7, 8));
@@ -93,9 +97,9 @@ TEST(AlignAtt, WaitsWhileTheLargestIsAmongTheLastF) {
 }
 
 TEST(AlignAtt, OfEqualWeightsTheOldestCounts) {
-  const Rows energies = {{2, 2, 2, 2}, {1, 1, 2, 2}};
+  const Rows energies = {{2, 2, 2, 2}, {1, 2, 2, 2}};
   for (const char* variant : {"exact", "reference"}) {
-    EXPECT_THAT(Reads(energies, 1, variant), ElementsAre(2, 4));
+    EXPECT_THAT(Reads(energies, 1, variant), ElementsAre(2, 3));
     EXPECT_THAT(Reads(energies, 2, variant), ElementsAre(3, 4));
   }
 }
