@@ -14,7 +14,6 @@ NOTHING = "none"  # the mechanism of a decoder without attention
 # Of a mechanism, in the words of the document.
 PAYS, DOES_NOT_PAY = "pays", "does not pay"
 CANNOT_BE_TOLD = "cannot be told"
-NO_VERDICT = "No verdict: the run is INVALID, so its times mean nothing."
 NOTES = (
     "speed-up: soft attention's time over this one's, in the same rounds; "
     "[ ]: 95 % interval",
@@ -86,7 +85,7 @@ def verdicts(document):
     """A line for each of several mechanisms, and the conclusion."""
     # Older documents have another conclusion of a run that is not valid.
     if not document["context"]["valid"]:
-        return [NO_VERDICT]
+        return [no_verdict(document["context"])]
     judged = [one for one in document["mechanisms"] if one.get("verdict")]
     lines = aligned([(one["mechanism"], _verdict_text(one)) for one in judged])
     return [*lines * (len(judged) > 1), document["conclusion"]]
@@ -226,10 +225,15 @@ def _verdict_text(one):
 # ---- the last line ----------------------------------------------------------
 
 
+def no_verdict(context):
+    return (f"No verdict: the run is {words.validity_text(context)}. Its times mean "
+            "nothing.")
+
+
 def conclusion(context, found, attention_share):
     """Says whether one of the mechanisms pays."""
     if not context["valid"]:
-        return NO_VERDICT
+        return no_verdict(context)
     share = (f"Soft attention takes {percent_text(attention_share)} of the "
              "decoder's time.")
     timed = [one for one in found if one["verdict"] and one["is_as_trained"]]

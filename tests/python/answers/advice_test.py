@@ -255,8 +255,8 @@ class Verdicts(unittest.TestCase):
         printed = advice_text.of(document)
         self.assertTrue(printed.startswith("INVALID: too loud\n"))
         self.assertIn("\n  monotonic  ", printed)
-        self.assertTrue(printed.endswith("\nNo verdict: the run is INVALID, so its times mean "
-                                         "nothing.\n"))
+        self.assertTrue(printed.endswith("\nNo verdict: the run is INVALID: too loud. Its "
+                                         "times mean nothing.\n"))
         # An older result may have one.
         self.assertNotIn("It pays", advice_text.of(invalid(advised(rest=100))))
 
