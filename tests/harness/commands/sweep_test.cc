@@ -275,6 +275,9 @@ TEST(ExpandSweep, APeersVariantIsRefusedUnlessAPeerHasIt) {
   EXPECT_THAT(ErrorOf(request), HasSubstr("valid: exact, reference"));
   request.peer_variants[0].name = "framework";
   EXPECT_EQ(ErrorOf(request), "");
+  request.options["policy"] = {"alignatt"};
+  EXPECT_THAT(AllCells(ExpandSweep(request))[0].skip_reason.value_or(""),
+              HasSubstr("variant framework has no policy"));
 }
 
 TEST(ExpandSweep, AnOptionIsCrossedWhereItIsDeclaredInItsType) {
