@@ -35,6 +35,9 @@ class PolicyFigure(PlotTest):
                 self.assertIn(f"as fast as soft attention, DAL {lag} entries, AP 0.50", out)
             self.assertIn(f"T = {length}, monotonic: 4.0x [", out)
         self.assertNotIn("soft: ", out)
+        # Of all figures it is the only one that fits.
+        self.draws(self.write(made_up.make_document(cells() + cells(400))))
+        self.assertEqual(sorted(path.stem for path in self.folder.glob("*.png")), ["policy"])
         svg = (self.folder / "policy.svg").read_text(encoding="utf-8")
         self.assertIn("AlignAtt", svg)
 
