@@ -4,6 +4,7 @@
 #ifndef ATTNBENCH_MECHANISMS_DECODE_H_
 #define ATTNBENCH_MECHANISMS_DECODE_H_
 
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -38,6 +39,30 @@ void CheckIsMade(const StepResult<Real>& step) {
   if (!step.need_memory) return;
   throw std::logic_error(
       "the decoder asks for more memory (need_memory) after Close");
+}
+
+// Makes an output while the memory still comes: each time the decoder asks,
+// next() gives the rows that follow, or none at the end. `is_closed` says
+// whether the end was told, and is kept between outputs. Throws
+// std::logic_error if the decoder asks for memory after that.
+template <class Real, class Next>
+StepResult<Real> StepOnDemand(Decoder<Real>& decoder,
+                              std::span<const Real> state,
+                              std::span<Real> context, bool& is_closed,
+                              const Next& next) {
+  StepResult<Real> step = decoder.Step(state, context);
+  while (step.need_memory) {
+    if (is_closed) CheckIsMade(step);
+    const std::optional<MatrixView<const Real>> rows = next();
+    is_closed = !rows.has_value();
+    if (is_closed) {
+      decoder.Close();
+    } else {
+      decoder.Append(*rows);
+    }
+    step = decoder.Step(state, context);
+  }
+  return step;
 }
 
 // Makes all contexts of one sequence whose memory is known, with a decoder of

@@ -81,6 +81,16 @@ const OptionSpec* FindOption(const Description& description,
   return found == description.options.end() ? nullptr : &*found;
 }
 
+bool HasPolicy(const Description& description, const Config& config) {
+  const OptionSpec* const option = FindOption(description, kPolicyOption);
+  return option != nullptr && config.Option<std::string>(kPolicyOption) !=
+                                  std::get<std::string>(option->default_value);
+}
+
+bool DecodesOnline(const Description& description, const Config& config) {
+  return description.online || HasPolicy(description, config);
+}
+
 const char* FunctionOf(Mode mode) {
   return mode == Mode::kDecode   ? "MakeDecoder"
          : mode == Mode::kExpect ? "Expect"

@@ -22,6 +22,17 @@ const VariantSpec& VariantOf(const Description& description,
 const OptionSpec* FindOption(const Description& description,
                              std::string_view name);
 
+// Option `policy` of mechanisms that train on the whole memory. Its default is
+// to decode with the whole memory, too; with another value decoding is online,
+// and what trains is not the expectation of what decodes.
+inline constexpr char kPolicyOption[] = "policy";
+
+// Whether the config has such a policy, other than the default.
+bool HasPolicy(const Description& description, const Config& config);
+
+// Whether decoding under this config emits before the memory is complete.
+bool DecodesOnline(const Description& description, const Config& config);
+
 // The function that a mode needs.
 const char* FunctionOf(Mode mode);
 

@@ -14,11 +14,19 @@ namespace attnbench {
 class Follower {
  public:
   virtual ~Follower() = default;
-  // Where rounding alone decides, the decoder takes these positions: one of
-  // each head of each output, -1 where none was chosen. What they point to
-  // outlives it. If there are none, it decides by itself.
+  // Where rounding alone decides, the decoder takes these positions: the
+  // FollowedPosition of each head of each output. What they point to outlives
+  // it. If there are none, it decides by itself.
   virtual void Follow(std::span<const Index> positions) = 0;
 };
+
+// What a reference follows of a head: the entry chosen or, without a choice,
+// the last one weighed, which a policy (alignatt.h) has chosen to read up to;
+// -1 where nothing was weighed.
+template <class Real>
+Index FollowedPosition(const StepResult<Real>& head) {
+  return head.position >= 0 ? head.position : head.end - 1;
+}
 
 // Has a new decoder follow; one that is no Follower decides by itself.
 template <class Real>

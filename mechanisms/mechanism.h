@@ -95,6 +95,11 @@ struct OptionSpec {
   double least = -std::numeric_limits<double>::infinity();  // of a number
   double greatest = std::numeric_limits<double>::infinity();
   std::string variant = {};  // the only one that reads it; empty: all do
+  // The only value of option `policy` under which it is read; empty: under all.
+  // Another policy's options are left out of a cell, and so is `policy` at its
+  // default: results from before a mechanism had it have the same cells.
+  std::string policy = {};
+  std::string at_most = {};  // of a whole number: an axis that it cannot exceed
   std::string help = {};
   // `verify` runs every case with each of these. If there are none, it runs
   // some cases with each of `allowed`, and leaves numbers and switches at their
@@ -172,8 +177,9 @@ struct Description {
   std::vector<std::vector<InputSpec>> scores = {};
   // What it reads beside memory and states where no scores are given.
   std::vector<InputSpec> further = {};
-  bool online = false;  // emits before the memory is complete
-  bool beam = false;    // its decoders have StepBeam
+  // Whether it emits before the memory is complete, also without a policy.
+  bool online = false;
+  bool beam = false;  // its decoders have StepBeam
 };
 
 // One setting of everything that is not data.

@@ -16,7 +16,8 @@
 namespace attnbench {
 
 // True where the mechanism has the option `sample`. The others have nothing
-// random: what they decode is their expectation.
+// random: what they decode is their expectation, unless a policy decides when
+// (HasPolicy).
 bool ChoosesAtRandom(const Description& description);
 
 // The config under which decoding draws from the sampled process, weights

@@ -41,6 +41,7 @@ SOURCES = {
     "monte_carlo": _EXPECTED,
     "p_histogram": _TRAINED,
     "peers": ["peers_lengths.json"],
+    "policy": ["alignatt.json"],
     "roofline": ["roofline.json"],
     "sharpness": _EXPECTED,
     "stability": ["claims/stability.json"],

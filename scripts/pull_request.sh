@@ -28,6 +28,8 @@ for side in "$before" "$after"; do
 done
 mkdir -p "$folder"
 rm -f "$folder"/{before,after}.json "$folder"/{comment.md,junit.xml}
+# A pull request has comments of other programs, too.
+title='### attnbench: numbers and instructions, beside the parent'
 # Measures program $2 as side $1. A result that has a cell without numbers (exit code 1)
 # is for `check` to judge; without any result the comment says why.
 measure() {
@@ -37,7 +39,7 @@ measure() {
   cat "$folder/errors" >&2
   if ((code > 1)); then
     {
-      printf 'The program %s could not be measured:\n\n' "$1"
+      printf '%s\n\nThe program %s could not be measured:\n\n' "$title" "$1"
       sed 's/^/    /' "$folder/errors"
     } | tee "$folder/comment.md"
   fi
@@ -52,7 +54,8 @@ check() {
   "$after" check "$folder/after.json" --baseline "$folder/before.json" --format "$1"
 }
 code=0
-check markdown >"$folder/comment.md" || code=$?
+printf '%s\n\n' "$title" >"$folder/comment.md"
+check markdown >>"$folder/comment.md" || code=$?
 check junit >"$folder/junit.xml" || true
 cat "$folder/comment.md"
 exit "$code"

@@ -54,7 +54,7 @@ while (($#)); do
 done
 
 # Figures and tables are made of these sweeps, but no claim is read from them.
-sweeps=(latency_bias monotonic_algorithms matcha_algorithms crossover crossover_beam)
+sweeps=(latency_bias alignatt monotonic_algorithms matcha_algorithms crossover crossover_beam)
 mechanisms=(soft monotonic mocha matcha memory)
 sharpness=0.5,1,2,4,8,16,32
 
@@ -140,6 +140,7 @@ draw "$results/decoder.json" britz_table1
 draw "$results/translation.json"
 draw "$results/stability.json" stability stability_chunks stability_gradient
 draw "$results/latency_bias.json" latency memory_share
+draw "$results/alignatt.json" policy
 draw "$results/monotonic_algorithms.json" monotonic_algorithms
 draw "$results/matcha_algorithms.json" matcha_algorithms
 for figure in monte_carlo sharpness; do

@@ -13,6 +13,7 @@
 #include "harness/base/printable.h"
 #include "harness/results/cell_match.h"
 #include "harness/results/summary.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -111,14 +112,16 @@ int CommonAxes(const ResultCell& a, const ResultCell& b) {
 // The cell over which TableRow has the speed-up of `cell`, among the timed ones
 // of its group; null if it is that cell itself.
 const ResultCell* ReferenceOf(const ResultCell& cell, const Cells& group) {
-  const bool has_soft = std::ranges::any_of(group, [](const ResultCell* one) {
-    return one->mechanism == kSoftAttention;
-  });
+  const auto is_base = [](const ResultCell* one) {
+    return one->mechanism == kSoftAttention &&
+           !one->options.contains(kPolicyOption);
+  };
+  const bool has_soft = std::ranges::any_of(group, is_base);
   const std::string mechanism = has_soft ? kSoftAttention : group[0]->mechanism;
   const ResultCell* best = nullptr;
   int most = -1;
   for (const ResultCell* one : group) {
-    if (one->mechanism != mechanism) continue;
+    if (has_soft ? !is_base(one) : one->mechanism != mechanism) continue;
     const int common = CommonAxes(*one, cell);
     if (common <= most) continue;
     best = one;
@@ -153,7 +156,8 @@ void SetReads(const ResultCell& cell, const SweepContext& context,
   }
   const auto [outputs, entries] = OutputsAndEntries(cell, context);
   const Description* const description = DescriptionOf(cell.mechanism);
-  if (description != nullptr && !description->online) {
+  if (description != nullptr &&
+      !DecodesOnline(*description, MakeConfig(cell))) {
     // Such a mechanism weighs all entries, by weights of any sum.
     row.zero_contexts = 0;
     row.memory_read = 1;

@@ -98,6 +98,7 @@ SweepRequest RequestOfCase(const CaseFile& file, Mode mode) {
   request.axes["precision"] = {NameOf(Precision::kF64)};
   request.axes["mode"] = {NameOf(mode)};
   if (file.Length('K') > 0) request.axes["num_contexts"] = {file.Length('K')};
+  if (file.Length('T') > 0) request.axes["memory_length"] = {file.Length('T')};
   try {
     OneCell(request);
   } catch (const UserError& error) {

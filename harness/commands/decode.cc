@@ -28,6 +28,7 @@
 #include "harness/machine/environment.h"
 #include "harness/sweep/workload_name.h"
 #include "harness/system/result_file.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -234,7 +235,7 @@ Decoded Decode(const Mechanism<double>& mechanism, Config config,
   const Index T = sequence.memory.rows;
   decoded.mechanism = description.name;
   decoded.memory_length = T;
-  if (description.online) {
+  if (DecodesOnline(description, config)) {
     decoded.latency =
         LatencyOf(DelaysOf(traces, T), T,
                   reference_length.value_or(sequence.contexts.rows));

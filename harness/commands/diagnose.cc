@@ -282,7 +282,8 @@ void AddDiagnose(CLI::App& app, const std::string& command_line, Command& run) {
       "--chunk-energies model.npz:u");
   add("--alpha", arguments->alpha, "FILE",
       "an alpha that your own code made of the same numbers: how wrong is it, "
-      "and which published form does it look like? e.g. --alpha mine.npy");
+      "and which published form does it look like? e.g. --alpha mine.npy (exit "
+      "code 0 whatever the answer; --json: alpha.first_wrong)");
   AddParsed(*command, "-w,--chunk-width", arguments->chunk_width, "N",
             "MoChA's window, or inf, e.g. -w 8",
             [](const std::string& text, const std::string& name) {

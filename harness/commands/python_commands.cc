@@ -76,6 +76,13 @@ std::vector<PythonOption> AdviseOptions() {
       AxisOption("chunk_width", "4", "MoChA's window, e.g. -w 8"),
       AxisOption("num_contexts", "32",
                  "contexts of the fixed-size memory, e.g. -K 64"),
+      {.names = "--f",
+       .type = "VALUE",
+       .help = "AlignAtt's f: an output waits while it attends most to one of "
+               "the last f entries, e.g. --f 8",
+       .default_text = "4",
+       .least = 1,
+       .greatest = kGreatestLength},
       AxisOption("energy", "additive",
                  "the energy function; only additive ones make scans read the "
                  "whole memory, e.g. --energy normalized_additive"),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -100,17 +101,12 @@ void DecodeOnDemand(const Mechanism<Real>& mechanism, const Config& config,
     const auto state = sequence.states.data == nullptr ? std::span<const Real>()
                                                        : sequence.states.Row(i);
     const std::span<Real> context = sequence.contexts.Row(i);
-    StepResult<Real> step = decoder->Step(state, context);
-    while (step.need_memory) {
-      if (is_closed) CheckIsMade(step);
-      is_closed = arriving.IsWhole();
-      if (is_closed) {
-        decoder->Close();
-      } else {
-        decoder->Append(arriving.Next());
-      }
-      step = decoder->Step(state, context);
-    }
+    const StepResult<Real> step =
+        StepOnDemand<Real>(*decoder, state, context, is_closed,
+                           [&]() -> std::optional<MatrixView<const Real>> {
+                             if (arriving.IsWhole()) return std::nullopt;
+                             return arriving.Next();
+                           });
     if (!on_step(i, step, Asked{arriving.num_entries(), is_closed})) return;
   }
 }

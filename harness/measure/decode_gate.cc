@@ -13,6 +13,7 @@
 #include "harness/inputs/on_demand.h"
 #include "harness/measure/gate_rounding.h"
 #include "mechanisms/description.h"
+#include "mechanisms/follow.h"
 
 namespace attnbench {
 namespace {
@@ -36,7 +37,7 @@ void AddStep(const StepResult<Real>& step, Decoded<Real>& decoded) {
   AddTraces(step, decoded.steps.emplace_back());
   double mass = 0;
   ForEachHead(step, [&](const StepResult<Real>& head) {
-    decoded.positions.push_back(head.position);
+    decoded.positions.push_back(FollowedPosition(head));
     for (const Real weight : head.weights) {
       mass += std::abs(static_cast<double>(weight));
     }

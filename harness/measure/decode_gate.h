@@ -20,10 +20,10 @@ struct GateResult {
 
 // Decodes each sequence as the cell would, and again with variant `reference`,
 // schedule online, following the positions found (rounding alone may decide
-// between choosing an entry and passing it). Compares exactly: position,
-// entries weighted and energies inspected of every output, and that DecodeBatch
-// on `threads` threads gives the bits that decoding one sequence alone gives.
-// Compares contexts element by element, within
+// between choosing an entry, or emitting an output, and passing it). Compares
+// exactly: position, entries weighted and energies inspected of every output,
+// and that DecodeBatch on `threads` threads gives the bits that decoding one
+// sequence alone gives. Compares contexts element by element, within
 //
 //   (expm1(4 delta) + 8 eps sqrt(n)) max(1, mass) max|h|
 //

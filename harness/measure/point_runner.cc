@@ -25,6 +25,7 @@
 #include "harness/results/summary.h"
 #include "harness/stats/statistics.h"
 #include "mechanisms/common/parallel.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -118,7 +119,8 @@ class CellRunOf final : public CellLife {
       result.band->dense /= static_cast<double>(counts_.band_sequences);
     }
     if (CountsMemory()) result.peak_memory_bytes = counts_.peak_memory_bytes;
-    if (config_.mode == Mode::kDecode && mechanism_.Describe().online) {
+    if (config_.mode == Mode::kDecode &&
+        DecodesOnline(mechanism_.Describe(), config_)) {
       result.latency = counts_.latency.Mean();
     }
     result.limit = LimitFor(result);

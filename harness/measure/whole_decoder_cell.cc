@@ -13,6 +13,7 @@
 #include "harness/measure/whole_decoder_gate.h"
 #include "harness/model/attention_record.h"
 #include "harness/results/summary.h"
+#include "mechanisms/description.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
@@ -60,6 +61,9 @@ class DecoderRun final : public CellLife {
       decoder_.mechanism = FindMechanism<float>(cell_.mechanism);
       decoder_.reference = FindMechanism<double>(cell_.mechanism);
       decoder_.config = MakeConfig(cell_);
+      if (HasPolicy(decoder_.mechanism->Describe(), decoder_.config)) {
+        decoder_.model = &inputs_->aligned();
+      }
     }
     if (options_.counter == nullptr) Gate(CheckAll());
     if (!is_ok()) return;
@@ -105,7 +109,7 @@ class DecoderRun final : public CellLife {
   GateResult CheckAll() const {
     GateResult all;
     for (const DecoderModel* model :
-         {&inputs_->timed(), &inputs_->random_scans()}) {
+         {decoder_.model, &inputs_->random_scans()}) {
       WholeDecoder decoder = decoder_;
       decoder.model = model;
       std::vector<TranslationTask> tasks(inputs_->tasks().begin(),
@@ -151,7 +155,7 @@ class DecoderRun final : public CellLife {
       records_.emplace_back(*translator_, task, decoder_.beam);
     }
     attention_.emplace(*decoder_.mechanism, decoder_.config,
-                       inputs_->timed().Inputs<float>());
+                       decoder_.model->Inputs<float>());
     CountReads();
     double once_ns = std::numeric_limits<double>::infinity();
     for (int n = 0; n < kCalibrations; ++n) {
@@ -184,7 +188,9 @@ class DecoderRun final : public CellLife {
                               /*reference_length=*/std::ssize(delays)));
       }
     }
-    if (decoder_.mechanism->Describe().online) latency_ = latency.Mean();
+    if (DecodesOnline(decoder_.mechanism->Describe(), decoder_.config)) {
+      latency_ = latency.Mean();
+    }
     DecoderReads& reads = figures_.reads.emplace();
     reads.energies_per_output = sum.energies / sum.outputs;
     if (entries == 0) return;

@@ -91,6 +91,7 @@ DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed,
 DecoderInputs::DecoderInputs(const AxisMap& axes, std::uint64_t seed,
                              const ModelSizes& sizes, ArrayGaps* gaps)
     : timed_(sizes, seed, Scan::kCounting, CountingOf(axes), gaps),
+      aligned_(sizes, seed, Scan::kAligned, CountingOf(axes), gaps),
       random_scans_(sizes, seed, Scan::kRandom, {}, gaps),
       beam_(axes.at("beam").whole()) {
   const WorkloadName workload = ParseWorkload(axes.at("workload").text());

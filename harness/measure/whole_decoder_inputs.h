@@ -53,6 +53,8 @@ class DecoderInputs {
   DecoderInputs& operator=(const DecoderInputs&) = delete;
 
   const DecoderModel& timed() const { return timed_; }
+  // What is timed of a policy: the same weights but for those of energies.
+  const DecoderModel& aligned() const { return aligned_; }
   // For the gate as well: hypotheses stand on different entries.
   const DecoderModel& random_scans() const { return random_scans_; }
   std::span<const TranslationTask> tasks() const { return tasks_; }
@@ -66,6 +68,7 @@ class DecoderInputs {
   void AddCaptured(const std::string& path, std::uint64_t seed);
 
   const DecoderModel timed_;
+  const DecoderModel aligned_;  // draws nothing that nobody asks for
   const DecoderModel random_scans_;
   const Index beam_;
   std::vector<std::vector<Symbol>> sources_, copies_;

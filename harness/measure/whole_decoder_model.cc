@@ -47,6 +47,9 @@ double CountWeight(const Counting& counting) {
   return 0.5 / CountOf(counting) / std::min(1.0, counting.entries_per_output);
 }
 
+// What is left of the other weights of energies with a peak.
+constexpr double kPeakNoise = 0.1;
+
 constexpr double kOpen = 20;  // of a gate, whose sigmoid is then 1; -20: 0
 
 // What is fed into the gates of an LSTM's unit at every step.
@@ -83,7 +86,34 @@ void PlantGates(Index unit, const Gates& gates,
   }
 }
 
-// Of energies v . tanh(W s + V h + b); v is made positive.
+// Of energies v . tanh(W s + V h + b). Where features x = W s + V h move by 1/2
+// for each entry (for each output, if it advances by more), energies
+//   sum of v (tanh(x + 1) - tanh(x - 1))
+// have their peak where x = 0, half an entry behind the one that is chosen; so
+// x is also shifted by that. What else is in state and entry counts less, for
+// the steps on the way to the peak are small.
+template <class Real>
+void PlantPeak(const Counting& counting, std::string_view name,
+               const MatrixView<Real>& matrix) {
+  if (matrix.cols <= kOutputCounter) return;
+  const double per_entry = 0.5 / std::max(1.0, counting.entries_per_output);
+  const auto weight = static_cast<float>(per_entry / CountOf(counting));
+  if (name.ends_with(".W") || name.ends_with(".V")) Scale(kPeakNoise, matrix);
+  for (Index r = 0; r < matrix.rows; ++r) {
+    if (name.ends_with(".W")) matrix(r, kOutputCounter) = -weight;
+    if (name.ends_with(".V")) matrix(r, kSymbolCounter) = weight;
+  }
+  for (Index k = 0; k < matrix.cols; ++k) {
+    const double side = k % 2 == 0 ? 1 : -1;
+    if (name.ends_with(".b")) {
+      matrix(0, k) = static_cast<float>(side - per_entry / 2);
+    } else if (name.ends_with(".v")) {
+      matrix(0, k) = static_cast<Real>(side) * std::abs(matrix(0, k));
+    }
+  }
+}
+
+// Of the same energies; v is made positive.
 template <class Real>
 void PlantEnergies(const Counting& counting, std::string_view name,
                    const MatrixView<Real>& matrix) {
@@ -118,8 +148,8 @@ void MakeRandom(std::string_view name, const MatrixView<Real>& matrix) {
 }
 
 template <class Real>
-void MakeCounting(const Counting& counting, Index layers, std::string_view name,
-                  const MatrixView<Real>& matrix) {
+void MakeCounting(Scan scan, const Counting& counting, Index layers,
+                  std::string_view name, const MatrixView<Real>& matrix) {
   Scale(Gain(name, matrix.cols), matrix);
   const double entries = counting.entries_per_output;
   const auto is_highest = [&](const char* stack) {
@@ -136,7 +166,11 @@ void MakeCounting(const Counting& counting, Index layers, std::string_view name,
   } else if (is_highest("decoder")) {
     PlantGates(kOutputCounter, CountingGates(entries * CountOf(counting)),
                matrix);
-  } else if (IsOfEnergies(name)) {
+  } else if (!IsOfEnergies(name)) {
+    return;
+  } else if (scan == Scan::kAligned) {
+    PlantPeak(counting, name, matrix);
+  } else {
     PlantEnergies(counting, name, matrix);
   }
 }
@@ -145,9 +179,9 @@ template <class Real>
 ParameterChange<Real> ChangeFor(Scan scan, const Counting& counting,
                                 Index layers) {
   if (scan == Scan::kRandom) return MakeRandom<Real>;
-  return [counting, layers](std::string_view name,
-                            const MatrixView<Real>& matrix) {
-    MakeCounting(counting, layers, name, matrix);
+  return [scan, counting, layers](std::string_view name,
+                                  const MatrixView<Real>& matrix) {
+    MakeCounting(scan, counting, layers, name, matrix);
   };
 }
 

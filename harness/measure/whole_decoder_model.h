@@ -30,6 +30,12 @@ enum class Scan {
   // entry off. Other energies than additive, and fewer than two units, count
   // nothing. What was really read is counted beside the times (AttentionReads).
   kCounting,
+  // The same counters, but energies have a peak at the entry that kCounting
+  // would choose, as those of trained soft attention have, and fall off on both
+  // sides, so that a policy that looks at the largest one (alignatt.h) reads
+  // the whole memory over the whole output, too. Under kCounting energies rise
+  // up to the newest entry, and such a policy would wait for the end.
+  kAligned,
 };
 
 // How scans that count go through the memory.
@@ -43,7 +49,7 @@ struct Counting {
 // Arrays are drawn when they are first asked for, and kept.
 class DecoderModel {
  public:
-  // `counting` is of scans that count.
+  // `counting` is of scans that count, kAligned among them.
   DecoderModel(const ModelSizes& sizes, std::uint64_t seed, Scan scan,
                const Counting& counting = {}, ArrayGaps* gaps = nullptr);
 

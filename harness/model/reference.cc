@@ -122,7 +122,7 @@ Translation ReferenceForce(
     if (attention) {
       const StepResult<double> step = attention->Step(features, context);
       ForEachHead(step, [&](const StepResult<double>& head) {
-        translation.positions.push_back(head.position);
+        translation.positions.push_back(FollowedPosition(head));
       });
       Vector mixed(Size(d));
       for (Index k = 0; k < d; ++k) {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "mechanisms/follow.h"
+
 namespace attnbench {
 namespace {
 
@@ -106,7 +108,7 @@ std::vector<Index> Translator<Real>::Positions(Index row) const {
   if (!attention_) return positions;
   ForEachHead(attention_->results()[Size(row)],
               [&](const StepResult<Real>& head) {
-                positions.push_back(head.position);
+                positions.push_back(FollowedPosition(head));
               });
   return positions;
 }

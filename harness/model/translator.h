@@ -44,8 +44,8 @@ struct TranslationTask {
 struct Translation {
   std::vector<Symbol> symbols;  // one a step
   double log_probability = 0;
-  // The entry that each head of each step's attention chose, -1 where none;
-  // empty without attention.
+  // The FollowedPosition of each head of each step's attention; empty without
+  // attention.
   std::vector<Index> positions;
 };
 

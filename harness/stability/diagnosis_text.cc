@@ -263,6 +263,14 @@ std::string DiagnosisText(const Diagnosis& diagnosis) {
       "error at some scores of\nthe first outputs of sequence 1 (--json has "
       "them)\n",
       diagnosis.tolerance);
+  if (diagnosis.alpha) {
+    text += fmt::format(
+        "Your alpha is judged twice: above by a share of each output's own "
+        "mass ({:g}), as small outputs need, and\nin the table by the error "
+        "that all are judged by ({:g}). Places count from 1, those of "
+        "attnbench.torch.check from 0.\n",
+        diagnosis.alpha->tolerance, diagnosis.tolerance);
+  }
   return text;
 }
 

@@ -56,6 +56,11 @@ Config MakeConfig(const CellIdentity& cell) {
   config.schedule = cell.schedule();
   config.variant = cell.Text("variant");
   config.options = cell.options;
+  if (const auto* known = FindMechanism<double>(cell.mechanism)) {
+    for (const OptionSpec& spec : known->Describe().options) {
+      config.options.try_emplace(spec.name, spec.default_value);
+    }
+  }
   for (const Axis& axis : AllAxes()) {
     if (axis.is_option && is_set(axis.name)) {
       config.options[axis.name] = cell.Int(axis.name);

@@ -31,8 +31,10 @@ std::vector<std::string> CellMechanismNames();
 // others of its sweep, and finds it in another result.
 struct CellIdentity {
   std::string mechanism;
-  AxisMap axes;                                // every axis of the table
-  std::map<std::string, OptionValue> options;  // all of the mechanism's
+  AxisMap axes;  // every axis of the table
+  // All of the mechanism's, but for `policy` at its default and those that
+  // other policies read.
+  std::map<std::string, OptionValue> options;
 
   std::int64_t Int(std::string_view axis) const;  // "inf": kInfiniteWidth
   const std::string& Text(std::string_view axis) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/base/error.h"
+#include "mechanisms/description.h"
 
 namespace attnbench {
 namespace {
@@ -15,6 +16,12 @@ namespace {
 std::optional<std::string> PeerSkipReason(const PeerVariant& variant,
                                           const Cell& cell) {
   const bool decodes = cell.mode() == Mode::kDecode;
+  if (cell.options.contains(kPolicyOption)) {
+    return fmt::format(
+        "variant {} has no policy: a peer decodes with the "
+        "whole memory",
+        variant.name);
+  }
   for (const auto& [axis, has] :
        {std::pair("mode", &variant.modes),
         std::pair("schedule", decodes ? &variant.schedules : nullptr),

@@ -258,6 +258,46 @@ std::vector<OptionValue> OptionValuesOf(const OptionSpec& spec,
   return values;
 }
 
+// Refuses values of an option that no policy of the plan reads.
+void CheckPolicies(const SweepRequest& request, const Alternative& alternative,
+                   const Plan& plan) {
+  const auto policy =
+      std::ranges::find(plan.options, kPolicyOption, &OptionSpec::name);
+  if (policy == plan.options.end()) return;
+  const std::vector<OptionValue>& policies =
+      plan.option_values[Size(policy - plan.options.begin())];
+  for (const OptionSpec& spec : plan.options) {
+    const bool is_read =
+        std::ranges::find(policies, OptionValue(spec.policy)) != policies.end();
+    if (spec.policy.empty() || is_read ||
+        !(request.options.contains(spec.name) ||
+          alternative.options.contains(spec.name))) {
+      continue;
+    }
+    throw UserError(
+        "option " + spec.name,
+        fmt::format("is read with policy={0} only, and policy is {1}; add "
+                    "--option policy={0}",
+                    spec.policy, OptionText(policies.front())));
+  }
+}
+
+// Leaves out what the cell does not read: training reads no policy.
+void LeaveOutPolicy(const std::vector<OptionSpec>& specs, Mode mode,
+                    std::map<std::string, OptionValue>& options) {
+  for (const OptionSpec& spec : specs) {
+    if (spec.name != kPolicyOption) continue;
+    const OptionValue policy = options.at(spec.name);
+    const bool is_read = mode == Mode::kDecode && policy != spec.default_value;
+    if (!is_read) options.erase(spec.name);
+    for (const OptionSpec& other : specs) {
+      if (other.policy.empty()) continue;
+      if (is_read && policy == OptionValue(other.policy)) continue;
+      options.erase(other.name);
+    }
+  }
+}
+
 Plan MakePlan(const SweepRequest& request, const Alternative& alternative) {
   Plan plan;
   plan.description = Describe(alternative.mechanism);
@@ -278,6 +318,7 @@ Plan MakePlan(const SweepRequest& request, const Alternative& alternative) {
   for (const OptionSpec& spec : plan.options) {
     plan.option_values.push_back(OptionValuesOf(spec, request, alternative));
   }
+  CheckPolicies(request, alternative, plan);
   return plan;
 }
 
@@ -396,6 +437,21 @@ std::optional<std::string> ModeSkipReason(const Description& description,
   return std::nullopt;
 }
 
+// Names an option that exceeds the axis that limits it.
+std::optional<std::string> OptionSkipReason(const Description& description,
+                                            const Cell& cell) {
+  for (const OptionSpec& spec : description.options) {
+    const auto found = cell.options.find(spec.name);
+    if (spec.at_most.empty() || found == cell.options.end()) continue;
+    const auto value = std::get<std::int64_t>(found->second);
+    if (value <= cell.Int(spec.at_most)) continue;
+    return fmt::format("option {} is {}, and {} is {}: it can be {} at most",
+                       spec.name, value, spec.at_most, cell.Int(spec.at_most),
+                       cell.Int(spec.at_most));
+  }
+  return std::nullopt;
+}
+
 // Why the mechanism cannot do what the axes of the cell ask for.
 std::optional<std::string> SkipReason(const Description& description,
                                       const Cell& cell) {
@@ -425,6 +481,7 @@ std::optional<std::string> SkipReason(const Description& description,
                    NamesOf(spec.modes));
   }
   if (!reason) reason = lacks("variant", cell.mechanism, variants);
+  if (!reason) reason = OptionSkipReason(description, cell);
   return reason ? reason : ModeSkipReason(description, cell);
 }
 
@@ -450,6 +507,7 @@ Cell MakeCell(const Plan& plan, const std::vector<PeerVariant>& peer_variants,
         plan.options[i], plan.option_values[i][choice[AllAxes().size() + i]],
         cell.axes);
   }
+  LeaveOutPolicy(plan.options, cell.mode(), cell.options);
   cell.skip_reason = SkipReason(plan.description, cell);
   ApplyPeerVariant(peer_variants, cell);
   return cell;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "harness/training/parameter_specs.h"
 #include "mechanisms/decode.h"
@@ -260,17 +261,12 @@ std::vector<DecodedOutput> TrainedDecoder::Decode(const Example& example,
     StepState(last, state);
     DecodedOutput made;
     if (attention) {
-      StepResult<float> step = attention->Step(state.output, state.context);
-      while (step.need_memory) {
-        if (is_closed) CheckIsMade(step);
-        is_closed = source.IsRead();
-        if (is_closed) {
-          attention->Close();
-        } else {
-          attention->Append(source.ReadNext());
-        }
-        step = attention->Step(state.output, state.context);
-      }
+      const StepResult<float> step = StepOnDemand<float>(
+          *attention, state.output, state.context, is_closed,
+          [&]() -> std::optional<MatrixView<const float>> {
+            if (source.IsRead()) return std::nullopt;
+            return source.ReadNext();
+          });
       made.position = step.position;
     }
     Array<float> logits = Logits(state);

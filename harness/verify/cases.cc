@@ -86,6 +86,11 @@ class Grid {
     return crossed;
   }
 
+  static bool Reads(const Config& config, const OptionSpec& option) {
+    return option.policy.empty() ||
+           config.Option<std::string>(kPolicyOption) == option.policy;
+  }
+
   void CrossAxes(const Crossing& crossing, Cases cases) {
     if (FindOption(about_, "chunk_width") != nullptr) {
       const Index T = cases[0].memory_length;
@@ -124,11 +129,16 @@ class Grid {
     for (const OptionSpec& option : about_.options) {
       const std::vector<OptionValue> values = ValuesOf(option, crossing);
       if (values.empty()) continue;
+      Cases read, unread;
+      for (VerifyCase& one : cases) {
+        (Reads(one.config, option) ? read : unread).push_back(std::move(one));
+      }
       cases =
-          Cross(cases, values, [&](const OptionValue& value, Config& config) {
+          Cross(read, values, [&](const OptionValue& value, Config& config) {
             config.options[option.name] = value;
             return fmt::format("{}={}", option.name, OptionText(value));
           });
+      std::ranges::move(unread, std::back_inserter(cases));
     }
     for (VerifyCase& one : cases) {
       one.name += " scores=";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/verify/cases.h"
+#include "mechanisms/description.h"
 
 namespace attnbench {
 
@@ -18,7 +19,9 @@ inline constexpr double kDifferenceTolerance = 1e-6;
 // The rounding of sums of products of probabilities, in double.
 inline constexpr double kValueTolerance = 1e-12;
 
-// The results of Expect and Gradient for a case.
+// The results of Expect and Gradient for a case. Under a policy (HasPolicy),
+// which no training is the expectation of, attention, contexts and reads are
+// those that variant `reference` decodes, and there are no gradients.
 struct Trained {
   Table<double> attention;  // [U, T]
   Table<double> selection;  // [U, T], zero where nothing is chosen
@@ -28,6 +31,8 @@ struct Trained {
   // if the mechanism has no mode gradient, as every case has a memory.
   std::map<std::string, Table<double>> gradients;
   Table<double> attention_beside_gradients;
+  Table<double>
+      reads;  // under a policy: entries read before each output [U, 1]
 };
 
 // The output of decoding one sequence.
@@ -37,6 +42,9 @@ struct Decoded {
   // Of each output the choice of its first head, and what all heads weight.
   std::vector<StepTrace> steps;
 };
+
+// The end of what each output weighs, [U, 1].
+Table<double> ReadsOf(const Decoded& decoded);
 
 class VerifySubject {
  public:
@@ -66,6 +74,7 @@ class VerifySubject {
   double Loss(const Decoded& decoded, Index i) const;
   double Loss(const Decoded& decoded) const;
 
+  bool has_policy() const { return HasPolicy(about_, case_.config); }
   // p [U, T] and 1 - p, if the case gives scores of the choice.
   bool knows_probabilities() const { return !p_.values.empty(); }
   const Table<double>& p() const { return p_; }
@@ -84,6 +93,7 @@ class VerifySubject {
   bool HasEnd(EndPolicy end) const;
   void Expect(const Expectation<double>& out, Table<double>& contexts) const;
   void AddGradients(Trained& trained) const;
+  Trained DecodedByReference() const;
   void Decode(const Config& config, const Sequence<double>& sequence,
               std::uint32_t trial, Decoded& decoded) const;
 

@@ -4,6 +4,7 @@
 #include "mechanisms/common/joined_rows.h"
 #include "mechanisms/description.h"
 #include "mechanisms/published/published.h"
+#include "mechanisms/soft/alignatt.h"
 #include "mechanisms/soft/softmax_context.h"
 #include "mechanisms/soft/softmax_function.h"
 
@@ -133,6 +134,12 @@ class TeacherForcedDecoder final : public Decoder<Real> {
   bool closed_ = false;
 };
 
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options = PolicyOptions();
+  options.push_back(KeysOption());
+  return options;
+}
+
 const Description& About() {
   static const Description about = {
       .name = "soft",
@@ -148,7 +155,7 @@ const Description& About() {
                     .counts_memory = false},
                    published::VariantO3(),
                    published::VariantO0()},
-      .options = {KeysOption()},
+      .options = Options(),
       .scores = {{kEnergiesInput}},
       .online = false,
       .beam = true};
@@ -165,6 +172,15 @@ class Soft final : public Mechanism<Real> {
     CheckScores(inputs);
     const bool is_reference = VariantOf(About(), config).is_reference;
     const bool is_published = published::IsPublished(config.variant);
+    if (HasPolicy(About(), config)) {
+      if (is_published || config.schedule != Schedule::kOnline) {
+        throw Unsupported(
+            "policy alignatt has schedule online, and variants exact and "
+            "reference only");
+      }
+      return is_reference ? MakeAlignAttReference(config, inputs)
+                          : MakeAlignAttDecoder(config, inputs);
+    }
     if (config.schedule == Schedule::kTeacherForced) {
       if (is_reference || is_published) {
         throw Unsupported("schedule teacher_forced has variant exact only");
@@ -178,7 +194,8 @@ class Soft final : public Mechanism<Real> {
     return std::make_unique<OnlineDecoder<Real>>(config, inputs);
   }
 
-  // What training computes is what decoding does (MAD eqs 2 and 3).
+  // What training computes is what decoding does without a policy (MAD eqs 2
+  // and 3).
   void Expect(const Config& config, const Sequence<Real>& sequence,
               const Expectation<Real>& out) const override {
     CheckScores(sequence.inputs);

@@ -7,6 +7,8 @@
 // each of the U outputs: that is T U energies, and nothing before the memory is
 // complete. An empty memory gives zero contexts.
 //
+// Option policy=alignatt decodes while the memory still comes (alignatt.h).
+//
 // Schedule online takes one state at a time, with a pass over the memory each.
 // Schedule teacher_forced knows all states, and makes the contexts, and under
 // dot the energies [U, T] too, by a matrix product, in O(U T) memory.

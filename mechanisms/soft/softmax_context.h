@@ -29,17 +29,35 @@ class SoftmaxContext {
   std::span<const Real> Mix(Energy<Real>& energy,
                             const MatrixView<const Real>& memory, Index begin,
                             Index end, std::span<Real> context) {
+    Start(context);
+    Extend(energy, memory, begin, end, context, [](Index, auto) {});
+    return Finish(context);
+  }
+
+  // The same in pieces, for a run whose end is not known beforehand: Start, an
+  // Extend for each piece, and Finish. `context` keeps its numbers between the
+  // calls. on_block(first, energies) sees each energy once, in order.
+  void Start(std::span<Real> context) {
     std::fill(context.begin(), context.end(), Real{0});
+    largest_ = -std::numeric_limits<Real>::infinity();
+    sum_ = 0;
+    length_ = 0;
+  }
+  template <class OnBlock>
+  void Extend(Energy<Real>& energy, const MatrixView<const Real>& memory,
+              Index begin, Index end, std::span<Real> context,
+              const OnBlock& on_block) {
     const Index dim = memory.cols;
-    if (want_weights_) all_.resize(Size(end - begin));
-    Real largest = -std::numeric_limits<Real>::infinity();
-    Real sum = 0;
+    if (want_weights_) all_.resize(Size(length_ + end - begin));
+    Real largest = largest_;
+    Real sum = sum_;
     Real block[kBlock];
     for (Index first = begin; first < end; first += kBlock) {
       const Index count = std::min(kBlock, end - first);
       energy.Evaluate(first, count, block);
-      if (want_weights_)
-        std::copy(block, block + count, &all_[Size(first - begin)]);
+      on_block(first, std::span<const Real>(block, Size(count)));
+      if (want_weights_) std::copy(block, block + count, &all_[Size(length_)]);
+      length_ += count;
       const Real block_largest = kernels_.largest(block, count);
       if (block_largest > largest) {
         if (sum > 0) {
@@ -53,12 +71,16 @@ class SoftmaxContext {
       kernels_.add_rows(block, memory.data + first * memory.row_stride,
                         memory.row_stride, count, dim, context.data());
     }
-    if (begin == end) return {};
-    kernels_.scale(1 / sum, dim, context.data());
+    largest_ = largest;
+    sum_ = sum;
+  }
+  std::span<const Real> Finish(std::span<Real> context) {
+    if (length_ == 0) return {};
+    kernels_.scale(1 / sum_, std::ssize(context), context.data());
     if (!want_weights_) return {};
-    kernels_.exp_sum(all_.data(), largest, end - begin, all_.data());
-    kernels_.scale(1 / sum, end - begin, all_.data());
-    return all_;
+    kernels_.exp_sum(all_.data(), largest_, length_, all_.data());
+    kernels_.scale(1 / sum_, length_, all_.data());
+    return {all_.data(), Size(length_)};
   }
 
  private:
@@ -66,6 +88,9 @@ class SoftmaxContext {
   const Kernels<Real>& kernels_;
   const bool want_weights_;
   UnsetBuffer<Real> all_;  // energies, then weights, of the whole run
+  Real largest_ = 0;       // of the energies so far
+  Real sum_ = 0;           // of exp(energy - largest_)
+  Index length_ = 0;       // entries so far
 };
 
 // Flops of a softmax over n energies and of mixing n rows of d: comparison,

@@ -56,7 +56,8 @@ std::vector<OptionSpec> SpecsOf(const Description& about) {
   }
   std::ranges::copy_if(
       about.options, std::back_inserter(specs), [](const OptionSpec& spec) {
-        return spec.variant.empty() && spec.name != NoiseOption().name;
+        return spec.variant.empty() && spec.policy.empty() &&
+               spec.name != kPolicyOption && spec.name != NoiseOption().name;
       });
   return specs;
 }

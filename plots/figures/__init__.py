@@ -42,6 +42,7 @@ from figures import (
     mocha_figure3,
     monte_carlo,
     peers,
+    policy,
     roofline,
     sharpness,
     stability,
@@ -209,6 +210,12 @@ FIGURES = {
         britz_table1.has_data,
         "decoder",
         "whole decoders (scope decoder) of one model over lengths, soft among them",
+    ),
+    "policy": Entry(
+        policy.draw,
+        policy.has_data,
+        "decoder",
+        "whole decoders of one model with AlignAtt (option policy), soft among them",
     ),
     "gains": Entry(
         gains.draw,

@@ -11,7 +11,7 @@ import math
 
 from attnbench.analysis import load, names, published, settings, whole_decoders, words
 from attnbench.analysis.pairing import BASELINE
-from figures import style
+from figures import policy, style
 
 PAPERS_BEAM = 10
 TABLE = "britz-table-1"
@@ -21,8 +21,10 @@ PAPERS_SHIFT = 0.28  # of a line, downwards
 
 
 def has_data(cells):
+    # Policies have a figure of their own, and a row for each f would fill this one.
     return (
-        BASELINE in set(cells[cells["status"] == "ok"]["mechanism"])
+        not policy.has_data(cells)
+        and BASELINE in set(cells[cells["status"] == "ok"]["mechanism"])
         and cells["memory_length"].nunique() > 1
         and len(whole_decoders.settings_of(cells)) == 1
         and (cells["output_length"] == cells["memory_length"]).all()

@@ -244,10 +244,10 @@ def _reference(cell, group):
     """Gives the row of what a cell is compared with (ReferenceOf in
     harness/answers/table.cc).
     """
-    names = [one["mechanism"] for one in group.values()]
-    mechanism = BASELINE if BASELINE in names else names[0]
-    rows = [row for row, one in group.items() if one["mechanism"] == mechanism]
-    if cell["mechanism"] == mechanism:
+    names = {row: source.mechanism_of(one) for row, one in group.items()}
+    mechanism = BASELINE if BASELINE in names.values() else next(iter(names.values()))
+    rows = [row for row, name in names.items() if name == mechanism]
+    if source.mechanism_of(cell) == mechanism:
         return rows[0]
     # Of equals the first one is the greatest.
     return max(rows, key=lambda row: _common_axes(group[row], cell))

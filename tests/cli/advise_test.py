@@ -32,7 +32,7 @@ class Advise(ResultFilesTest):
         listed = strict(self.gives(0, "list", "--json")[0])["mechanisms"]
         widths = {"chunk_width": " w=3", "num_contexts": " K=32"}
         names = [one["name"] + "".join(widths.get(axis, "") for axis in one["axes"])
-                 for one in listed] + ["none"]
+                 for one in listed] + ["alignatt f=4", "none"]
         rows = lines[2:2 + len(names)]
         self.assertEqual([row.split("  ")[1] for row in rows], names)
         # The machine of a test may be too loud for a verdict.
@@ -56,6 +56,13 @@ class Advise(ResultFilesTest):
             self.assertGreaterEqual(by_name[name]["memory_read"], 0.9, name)
             self.assertLess(by_name[name]["latency"]["ap"], 0.9)
             self.assertTrue(by_name[name]["is_as_trained"])
+        # It reads on as they do, and 4 entries more.
+        policy = by_name["alignatt f=4"]
+        self.assertTrue(policy["is_as_trained"])
+        self.assertGreater(policy["latency"]["ap"],
+                           by_name["monotonic"]["latency"]["ap"])
+        self.assertLess(policy["energies_per_output"],
+                        by_name["soft"]["energies_per_output"])
         self.assertIsNone(by_name["soft"]["latency"])
         # Of 13 hypotheses in 7 steps, and of one of the empty source.
         self.assertAlmostEqual(by_name["soft"]["energies_per_output"], 20 * 13 / 14)

@@ -229,6 +229,9 @@ class Diagnose(ResultFilesTest):
             out, _ = self.gives(0, "diagnose", *arguments)
             self.assertIn(f"mine.npy: {verdict}", out)
             self.assertIn(" is off by more than 0.001 of its mass.\n", out)
+            self.assertIn("each output's own mass (0.001), as small outputs need, and\nin the "
+                          "table by the error that all are judged by (0.01). Places count from 1",
+                          out)
             self.assertIn("\nIt looks like fairseq 0.10. Clips: 1 - p: as it is, + 1e-06, in logs; "
                           "C: [1e-06, 1]; alpha: [0, 1]\n", out)
             rows = dict(re.findall(r"^  (your alpha|fairseq 0.10) +(\S+ +\S+ +\S+ +\d+ %) ", out,

@@ -19,6 +19,8 @@ LENGTHS = ("-T", "40", "-U", "10")
 COUNTED = ("--mechanism", "soft,mocha", "-d", "16", "--repetitions", "1", "--measure",
            "instructions")
 ASKED = (*LENGTHS, *COUNTED)
+# Of the comment for a pull request.
+TITLE = "### attnbench: numbers and instructions, beside the parent\n\n"
 # Every 32nd entry of a memory is scored twice.
 PLANTED = {
     "file": "mechanisms/memory/memory.cc",
@@ -146,8 +148,9 @@ class Instructions(ResultFilesTest):
         self.assertEqual((2, ""), (none.returncode, none.stdout))
         self.assertIn("nothing: is no program", none.stderr)
         with open(self.path("held/comment.md"), encoding="utf-8") as file:
-            self.assertIn("before could not be measured:\n\n    attnbench: no such option",
-                          file.read())
+            comment = file.read()
+        self.assertIn("before could not be measured:\n\n    attnbench: no such option", comment)
+        self.assertTrue(comment.startswith(TITLE), comment)
 
     def test_ci_finds_nothing_in_the_same_program_and_a_small_change_in_another(self):
         # A path of another length must not move what is counted.
@@ -167,6 +170,7 @@ class Instructions(ResultFilesTest):
         self.assertTrue(rows[0].startswith("| memory "), rows)
         with open(self.path("held/comment.md"), encoding="utf-8") as file:
             self.assertEqual(found.stdout, file.read())
+        self.assertTrue(found.stdout.startswith(TITLE), found.stdout)
         self.assertTrue(os.path.exists(self.path("held/junit.xml")))
 
 

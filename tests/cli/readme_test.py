@@ -27,7 +27,7 @@ EXPECTED = ("expect_monotonic", "expect_mocha", "expect_matcha")
 # written by: plots/draw.py --figure NAME RESULT... | grep '^  ' | plots/page.py PAGE NAME
 DRAWN = (
     ("docs/latency.md", {"latency": ["latency_bias"], "memory_share": ["latency_bias"],
-                         "sharpness": EXPECTED, "monte_carlo": EXPECTED}),
+                         "policy": ["alignatt"], "sharpness": EXPECTED, "monte_carlo": EXPECTED}),
     ("docs/stability.md", {"stability_chunks": ["claims/stability"],
                            "stability_gradient": ["claims/stability"],
                            "monotonic_algorithms": ["monotonic_algorithms"]}),

@@ -68,6 +68,10 @@ class OutOfTree(InFolder):
         self.assertEqual([(one["status"], one["options"]["wait"]) for one in cells],
                          [("ok", wait) for wait in (1, 3, 5, 12)])
         self.run_here("check", "r.json", "--baseline", "r.json")
+        self.run_here("run-sweep", "--mechanism", "wait_k", "-T", "12", "-d", "8",
+                      "--repetitions", "2", "--measure", "instructions", "-o", "c.json")
+        self.assertIn("instructions: 0 of 1 count regressed",
+                      self.run_here("check", "c.json", "--baseline", "c.json"))
         # Python is found in the installation.
         self.run_here("report", "r.json", "-o", "r.html")
 

@@ -104,6 +104,11 @@ TEST(Beam, EveryHypothesisIsDecodedAsIfItWereAlone) {
           for (const Index length : {0, 1, 11, 37}) {
             ExpectEveryHypothesisIsAsAlone(*mechanism, config, length);
           }
+          if (!config.options.contains("policy")) continue;
+          config.options["policy"] = std::string("alignatt");
+          for (const Index length : {0, 1, 37}) {
+            ExpectEveryHypothesisIsAsAlone(*mechanism, config, length);
+          }
         }
       }
     }

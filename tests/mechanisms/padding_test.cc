@@ -191,6 +191,7 @@ TYPED_TEST(PaddingTest, TeacherForcedBatchesIgnorePaddingBetweenSequences) {
         const Mechanism<Real>& mechanism = *FindMechanism<Real>("soft");
         Config config = DrawConfig(mechanism, dim);
         config.schedule = Schedule::kTeacherForced;
+        config.options["policy"] = std::string("offline");  // the only one
         auto sequences = DrawSequences<Real>(dim);
         DecodeAlone(mechanism, config, sequences);
         PaddedBatch<Real> padded(sequences, 0);

@@ -102,12 +102,12 @@ quick=$work/out/quick
 reproduce 0
 called "^claims --quick --force --results $quick/results -o $quick/claims.json$"
 not_called '--dry-run'
-for experiment in latency_bias monotonic_algorithms matcha_algorithms crossover crossover_beam; do
+for experiment in latency_bias alignatt monotonic_algorithms matcha_algorithms crossover crossover_beam; do
   [[ -e $root/experiments/$experiment.json ]] || fail "no experiment $experiment"
   called "^run-sweep experiments/$experiment.json --quick --force -o $quick/results/"
 done
 for figure in mad_figure8 mad_figure8_builds mocha_figure3 britz_figure2 stability alignments latency \
-  memory_share monotonic_algorithms matcha_algorithms monte_carlo sharpness; do
+  memory_share policy monotonic_algorithms matcha_algorithms monte_carlo sharpness; do
   called "^draw.py --figure $figure .*-o $quick/figures$"
 done
 not_called 'results/training'
@@ -124,7 +124,7 @@ says "$quick/REPRODUCTION.md and $quick/report.html"
 # For the whole grids the time comes first. Every sweep of the ledger is in it.
 full=$work/out/full
 reproduce 0 --full
-count=$((5 + $(grep -c '"kind": "sweep"' "$root/experiments/claims.json")))
+count=$((6 + $(grep -c '"kind": "sweep"' "$root/experiments/claims.json")))
 ((count >= 12)) || fail "only $count experiments in the ledger"
 (($(grep -c -- '--dry-run' "$calls") == count)) || fail "not $count estimates"
 says "^about $count min in all"

@@ -64,6 +64,8 @@ Config DrawConfig(const Mechanism<Real>& mechanism, Index dim) {
       value = DrawOneOf<bool>(option.name, {false, true});
     } else if (option.name == "threshold") {
       value = DrawOneOf<double>(option.name, {0.5, 0.8, 0.2});
+    } else if (option.name == "f") {
+      value = DrawIndex(option.name, 1, 5);
     }
   }
   return config;

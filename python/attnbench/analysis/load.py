@@ -135,7 +135,8 @@ def cells_of(document, path):
     cells = require_some(document, "cells", path)
     # Dicts as text: two settings can then be compared, and sorted.
     rows = [
-        {**cell, "options": json.dumps(cell["options"], sort_keys=True),
+        {**cell, "mechanism": mechanism_of(cell),
+         "options": json.dumps(cell["options"], sort_keys=True),
          "reads": reads.of(cell, document["context"])}
         for cell in cells
     ]
@@ -146,6 +147,13 @@ def cells_of(document, path):
     frame["median_ns"] = frame["median_ns"].astype("float64")
     frame.attrs.update(path=str(path), context=document["context"])
     return frame
+
+
+def mechanism_of(cell):
+    """Names the mechanism of a cell of a document. A policy (AlignAtt, of soft attention)
+    is one of its own: it decodes online, and is measured against soft attention.
+    """
+    return cell["options"].get("policy", cell["mechanism"])
 
 
 def stability_of(document, path):

@@ -3,7 +3,7 @@
 from attnbench.analysis import load
 
 # Known mechanisms, in the order of tables and legends.
-MECHANISMS = ("soft", "monotonic", "mocha", "matcha", "memory")
+MECHANISMS = ("soft", "monotonic", "mocha", "matcha", "memory", "alignatt")
 MODES = ("decode", "expect", "gradient")
 SCOPES = ("full", "attention")
 # The axes in which cells of all panels may differ.

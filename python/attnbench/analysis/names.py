@@ -13,6 +13,7 @@ MECHANISMS = {
     "mocha": "MoChA",
     "matcha": "MAtChA",
     "memory": "fixed-size memory",
+    "alignatt": "AlignAtt",
 }
 
 

@@ -3,6 +3,7 @@ takes by them.
 """
 
 import itertools
+import json
 
 from attnbench.analysis import load
 
@@ -61,7 +62,8 @@ def _require_one_setting(cells, free):
     for axis in sorted(fixed):
         by = [*apart, "mechanism"] if axis == "options" else apart
         found = {}
-        for setting in zip(cells[axis], *(cells[key] for key in by)):
+        values = map(_without_f, cells[axis]) if axis == "options" else cells[axis]
+        for setting in zip(values, *(cells[key] for key in by)):
             if setting[0] is not None:
                 found.setdefault(setting[1:], set()).add(setting[0])
         for values in found.values():
@@ -72,6 +74,12 @@ def _require_one_setting(cells, free):
                     f"mixed data: {axis} is {', '.join(map(str, values))}; "
                     "the figure needs one",
                 )
+
+
+def _without_f(options):
+    """What else is set: a label has f."""
+    of = {key: value for key, value in json.loads(options or "{}").items() if key != "f"}
+    return json.dumps(of, sort_keys=True)
 
 
 def describe(cell):
@@ -88,7 +96,14 @@ def label(cell):
     for axis in ("chunk_width", "num_contexts"):
         if cell[axis] is not None:
             text += f", {LETTERS[axis]} = {cell[axis]}"
-    return text
+    f = f_of(cell)
+    return text if f is None else f"{text}, f = {f}"
+
+
+def f_of(cell):
+    """Option f of AlignAtt, None of others. In a row of load.cells_of options are text."""
+    options = cell.get("options") or {}
+    return (json.loads(options) if isinstance(options, str) else options).get("f")
 
 
 def setting_text(axis, value):

@@ -18,6 +18,7 @@ ASKED_OVER_LENGTH = 2
 PARTS = (16, 4, 1)
 # A gain that would be worth another attention.
 WORTH_IT = 1.05
+ALIGNATT = "alignatt"  # a policy of soft attention
 SIZES = ("chunk_width", "num_contexts")
 AXES = ("dim", "beam", "vocabulary", "layers", "encoder", "energy", *SIZES)
 
@@ -38,14 +39,17 @@ def request(shape, mechanisms):
     if "workload" in shape:  # the file sets the lengths
         return {"name": "advise",
                 "axes": {**axes, "workload": shape["workload"]},
-                "alternatives": [{"mechanism": one} for one in mechanisms]}
+                "alternatives": [_alternative(one, shape["f"])
+                                 for one in mechanisms]}
     alternatives = []
     for length in lengths_of(shape):
         outputs = shape["output_length"] * length / shape["memory_length"]
         outputs = max(1, rounded(outputs))
         lengths = {"memory_length": ASKED_OVER_LENGTH * length,
                    "output_length": ASKED_OVER_LENGTH * outputs}
-        alternatives += [{"mechanism": one, **lengths} for one in mechanisms]
+        f = min(shape["f"], length)
+        alternatives += [{**_alternative(one, f), **lengths}
+                         for one in mechanisms]
     return {
         "name": "advise",
         "axes": {**axes, "batch": 1,
@@ -53,15 +57,23 @@ def request(shape, mechanisms):
         "alternatives": alternatives}
 
 
+def _alternative(name, f):
+    if name != ALIGNATT:
+        return {"mechanism": name}
+    return {"mechanism": BASELINE, "options": {"policy": name, "f": f}}
+
+
 def of(result, shape, model=None, rates=None):
     """Gives the document. Raises DataError where soft attention has no time."""
     context = result["context"]
+    cells = [{**cell, "mechanism": load.mechanism_of(cell)}
+             for cell in result["cells"]]
     if "workload" in shape:
-        shape = _captured(shape, result)
-        by_length = {shape["memory_length"]: result["cells"]}
+        shape = _captured(shape, context, cells)
+        by_length = {shape["memory_length"]: cells}
     else:
         by_length = {
-            length: [cell for cell in result["cells"]
+            length: [cell for cell in cells
                      if cell["memory_length"] == ASKED_OVER_LENGTH * length]
             for length in lengths_of(shape)}
     soft = {length: _soft(cells) for length, cells in by_length.items()}
@@ -90,13 +102,14 @@ def of(result, shape, model=None, rates=None):
         "conclusion": advice_text.conclusion(context, found, share)}
 
 
-def _captured(shape, result):
+def _captured(shape, context, cells):
     """Puts into the shape what the sweep took from the file, and what scans read
     there: all mechanisms that choose make the same ones.
     """
-    (file,), cell = result["context"]["workload_files"], result["cells"][0]
-    scans = [one["decoder"]["reads"] for one in result["cells"]
-             if one["status"] == "ok" and one["latency"]]
+    (file,), cell = context["workload_files"], cells[0]
+    scans = [one["decoder"]["reads"] for one in cells
+             if one["status"] == "ok" and one["latency"]
+             and one["mechanism"] != ALIGNATT]
     read, empty = (scans[0][name] if scans else None
                    for name in ("memory_read", "zero_contexts"))
     return {
@@ -138,7 +151,9 @@ def _name(cell):
     """"mocha w=4\""""
     sizes = (f" {settings.LETTERS[axis]}={cell[axis]}"
              for axis in SIZES if cell[axis] is not None)
-    return cell["mechanism"] + "".join(sizes)
+    f = settings.f_of(cell)
+    return (cell["mechanism"] + "".join(sizes)
+            + (f" f={f}" if f is not None else ""))
 
 
 def _time(cell, soft):

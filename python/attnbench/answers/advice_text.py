@@ -14,15 +14,15 @@ NOTHING = "none"  # the mechanism of a decoder without attention
 # Of a mechanism, in the words of the document.
 PAYS, DOES_NOT_PAY = "pays", "does not pay"
 CANNOT_BE_TOLD = "cannot be told"
-NO_VERDICT = "No verdict: the run is INVALID, so its times mean nothing."
 NOTES = (
     "speed-up: soft attention's time over this one's, in the same rounds; "
     "[ ]: 95 % interval",
     "AP, DAL: mean share of the memory read before an output, and entries "
     "behind a decoder that keeps pace; -: all of it is read first",
     "energies: scores of entries, a mean over outputs and hypotheses; soft "
-    "scores all T for an output, a scan each entry once and one more for an "
-    "output, memory none; outputs of an empty source, which need none, count",
+    "scores all T for an output, alignatt those read by then, a scan each entry "
+    "once and one more for an output, memory none; outputs of an empty source, "
+    "which need none, count",
     "faster from T: attention alone, with U in proportion to T; -: not measured",
     "none: the decoder without attention; no attention can gain more",
 )
@@ -85,7 +85,7 @@ def verdicts(document):
     """A line for each of several mechanisms, and the conclusion."""
     # Older documents have another conclusion of a run that is not valid.
     if not document["context"]["valid"]:
-        return [NO_VERDICT]
+        return [no_verdict(document["context"])]
     judged = [one for one in document["mechanisms"] if one.get("verdict")]
     lines = aligned([(one["mechanism"], _verdict_text(one)) for one in judged])
     return [*lines * (len(judged) > 1), document["conclusion"]]
@@ -225,10 +225,15 @@ def _verdict_text(one):
 # ---- the last line ----------------------------------------------------------
 
 
+def no_verdict(context):
+    return (f"No verdict: the run is {words.validity_text(context)}. Its times mean "
+            "nothing.")
+
+
 def conclusion(context, found, attention_share):
     """Says whether one of the mechanisms pays."""
     if not context["valid"]:
-        return NO_VERDICT
+        return no_verdict(context)
     share = (f"Soft attention takes {percent_text(attention_share)} of the "
              "decoder's time.")
     timed = [one for one in found if one["verdict"] and one["is_as_trained"]]

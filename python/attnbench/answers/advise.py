@@ -14,7 +14,7 @@ from attnbench.judge import measure
 SHAPE = {
     "memory_length": 400, "output_length": 400, "dim": 256, "beam": 1,
     "vocabulary": 1000, "layers": 2, "chunk_width": 4, "num_contexts": 32,
-    "energy": "additive", "encoder": "timed", "memory_read": 1.0}
+    "f": 4, "energy": "additive", "encoder": "timed", "memory_read": 1.0}
 # The share of the memory that a model reads comes from its decoding.
 TYPED = [name for name in SHAPE if name != "memory_read"]
 MOST_LENGTH = 20_000
@@ -108,7 +108,10 @@ def _rate(typed, option):
 def mechanisms_of(typed, processes):
     """Gives those to judge, with soft attention and none beside them."""
     listed = json.loads(processes.attnbench("list", "--json"))["mechanisms"]
-    known = [one["name"] for one in listed]
+    policies = [policy for one in listed for option in one["options"]
+                if option["name"] == "policy"
+                for policy in option["allowed"] if policy != option["default"]]
+    known = [*(one["name"] for one in listed), *policies]
     asked = known if typed is None else typed.split(",")
     for name in asked:
         if name not in known:
@@ -170,6 +173,11 @@ def shape_of(options, start):
         typed = getattr(options, name)
         if typed is not None:
             shape[name] = type(start[name])(typed)
+    if options.workload is None and shape["f"] > shape["memory_length"]:
+        if options.f is not None:
+            raise load.DataError("--f", f"is {shape['f']}, at most the "
+                                 f"{shape['memory_length']} entries are allowed")
+        shape["f"] = shape["memory_length"]
     if options.output_length is None:
         shape["output_length"] = max(
             1, start["output_length"] * shape["memory_length"]

@@ -73,7 +73,8 @@ class Names:
     def of(self, row):
         words = [row["mechanism"]]
         for key, value in self._settings(row):
-            if len(self._values[key]) > 1:
+            # Others have no policy, which is another value of it.
+            if len(self._values[key]) > 1 or key[1:] == ("policy",):
                 words.append(_axis_text(key, value) if isinstance(key, str)
                              else f"{key[1]}={_text(value)}")
         return " ".join(words)

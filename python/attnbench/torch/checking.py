@@ -22,7 +22,9 @@ _NO_WIDTH = object()
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """What `check` found. Places are indices into the tensor that was given."""
+    """What `check` found. Places are indices into the tensor that was given, from 0; those of
+    `attnbench diagnose` count from 1.
+    """
 
     name: str  # alpha or beta
     tolerance: float

@@ -275,6 +275,9 @@ TEST(ExpandSweep, APeersVariantIsRefusedUnlessAPeerHasIt) {
   EXPECT_THAT(ErrorOf(request), HasSubstr("valid: exact, reference"));
   request.peer_variants[0].name = "framework";
   EXPECT_EQ(ErrorOf(request), "");
+  request.options["policy"] = {"alignatt"};
+  EXPECT_THAT(AllCells(ExpandSweep(request))[0].skip_reason.value_or(""),
+              HasSubstr("variant framework has no policy"));
 }
 
 TEST(ExpandSweep, AnOptionIsCrossedWhereItIsDeclaredInItsType) {
@@ -338,6 +341,44 @@ TEST(ExpandSweep, WrongOptionsAreRefused) {
   request = SmallRequest({"soft"});
   request.alternatives[0].options["threshold"] = {0.5};
   EXPECT_THAT(ErrorOf(request), HasSubstr("options of soft: unknown option"));
+}
+
+TEST(ExpandSweep, APolicyIsACellOfItsOwnAndItsOptionsAreReadThereAlone) {
+  SweepRequest request = SmallRequest({"soft", "monotonic"});
+  request.options["policy"] = {"offline", "alignatt"};
+  request.options["f"] = {std::int64_t{1}, std::int64_t{2}};
+  const std::vector<Cell> cells = AllCells(ExpandSweep(request));
+  ASSERT_EQ(cells.size(), 4U);
+  // A result from before policies has this cell.
+  EXPECT_EQ(AllCells(ExpandSweep(SmallRequest({"soft"})))[0].Key(),
+            cells[0].Key());
+  EXPECT_EQ(cells[0].options.size(), 1U);
+  EXPECT_EQ(MakeConfig(cells[0]).Option<std::string>("policy"), "offline");
+  for (const Index f : {1, 2}) {
+    const Config config = MakeConfig(cells[Size(f)]);
+    EXPECT_EQ(config.Option<std::string>("policy"), "alignatt");
+    EXPECT_EQ(config.Option<Index>("f"), f);
+    EXPECT_TRUE(cells[Size(f)].options.contains("f"));
+  }
+  // Training reads no policy.
+  request.axes["mode"] = {"expect"};
+  EXPECT_EQ(AllCells(ExpandSweep(request)).size(), 2U);
+}
+
+TEST(ExpandSweep, OptionsOfAPolicyAreRefusedWithoutItAndSkippedAboveT) {
+  SweepRequest request = SmallRequest({"soft"});
+  request.options["f"] = {std::int64_t{2}};
+  EXPECT_THAT(ErrorOf(request),
+              HasSubstr("option f: is read with policy=alignatt only"));
+  request.options["policy"] = {"alignatt"};
+  request.options["f"] = {std::int64_t{0}};
+  EXPECT_THAT(ErrorOf(request), HasSubstr("option f: 0 is out of range"));
+  request.axes["memory_length"] = {6, 7};
+  request.options["f"] = {std::int64_t{7}};
+  const std::vector<Cell> cells = AllCells(ExpandSweep(request));
+  EXPECT_THAT(cells[0].skip_reason.value_or(""),
+              HasSubstr("option f is 7, and memory_length is 6"));
+  EXPECT_EQ(cells[1].skip_reason, std::nullopt);
 }
 
 TEST(ExpandSweep, ASweepThatNobodyCanWaitForIsRefusedAtOnce) {

@@ -219,6 +219,43 @@ TEST(DecoderModel, TheScanPassesTheShareOfTheMemoryThatIsAskedFor) {
   }
 }
 
+// AlignAtt reads f entries behind the one that a scan chooses, at once or while
+// energies still rise.
+TEST(DecoderModel, APolicyReadsTheMemoryWhileItMakesTheOutput) {
+  for (const auto& [length, outputs] :
+       {std::pair<Index, Index>{200, 20}, {400, 60}, {40, 80}, {300, 300}}) {
+    const double entries =
+        static_cast<double>(length) / static_cast<double>(outputs);
+    const Subject subject(Scan::kAligned,
+                          {.entries_per_output = entries, .longest = length},
+                          /*units=*/64);
+    for (const Index f : {1, 3}) {
+      SCOPED_TRACE(::testing::Message()
+                   << length << ", " << outputs << ", " << f);
+      WholeDecoder decoder = subject.Make("soft", 4);
+      decoder.config.options["policy"] = std::string("alignatt");
+      decoder.config.options["f"] = f;
+      EXPECT_EQ(CheckWholeDecoder(decoder, subject.tasks).message, "");
+      Translator<float> translator = decoder.MakeTranslator();
+      BeamAttention<float> attention(*decoder.mechanism, decoder.config,
+                                     subject.model.Inputs<float>());
+      const std::vector<Symbol> source = DrawSource(3, 1, length, 15);
+      const std::vector<Symbol> copy = CopyOf(source, outputs);
+      AttentionRecord<float> record(translator, CopyTask(source, copy, 15), 4);
+      const AttentionReads reads = record.Reads(attention);
+      EXPECT_GE(reads.furthest, 0.95 * static_cast<double>(length));
+      for (const std::vector<double>& delays : reads.delays) {
+        for (Index i = 0; i < outputs; ++i) {
+          const double wanted = std::min(
+              entries * static_cast<double>(i) + static_cast<double>(f),
+              static_cast<double>(length));
+          EXPECT_NEAR(delays[Size(i)], wanted, entries + 3) << i;
+        }
+      }
+    }
+  }
+}
+
 // Of T entries U outputs and the one of the end symbol choose entries with
 // equal gaps, the last one the last entry.
 TEST(DecoderModel, TheScanReadsTheMemoryWithAnyNumberOfOutputs) {

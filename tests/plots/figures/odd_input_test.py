@@ -23,6 +23,7 @@ import gains_test
 import growth_test
 import latency_test
 import monte_carlo_test
+import policy_test
 import roofline_test
 import sharpness_test
 import threads_test
@@ -128,6 +129,7 @@ SWEEPS = {
     "monotonic_algorithms": list(map(of_monotonic, algorithms_test.cells())),
     "matcha_algorithms": algorithms_test.cells(),
     "britz_table1": decoder_test.cells(beams=(10,)),
+    "policy": policy_test.cells(),
     "times": [make_cell("soft", t, 5) for t in (10, 20)],
     "instructions": [make_cell("soft", t, 5) | {"instructions": 10.0 * t} for t in (10, 20)],
     "decoder_times": decoder_test.cells(beams=(10,)),

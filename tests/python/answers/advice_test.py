@@ -205,6 +205,23 @@ class Verdicts(unittest.TestCase):
                                   r"  memory     does not pay: 0\.\S+ \[.*\]\nIt pays: ")
         self.assertNotIn("  pays: ", advice_text.of(advised(rest=100)))
 
+    def test_a_policy_of_soft_attention_is_judged_against_soft_attention(self):
+        result = sweep(rest=100)
+        for length in (25, 100, 400):
+            cell = decoder_at("soft", length, length, 100)
+            cell["options"] = {"keys": "precomputed", "policy": "alignatt", "f": 4}
+            cell["latency"] = {"ap": 0.6, "al": 14.0, "laal": 14.0, "dal": 16.0}
+            # Also where it stands before soft attention.
+            result["cells"].insert(0, cell)
+        document = advice.of(result, SHAPE)
+        policy, _, soft, monotonic = document["mechanisms"]
+        self.assertEqual(policy["mechanism"], "alignatt f=4")
+        self.assertEqual(policy["verdict"], "pays")
+        self.assertEqual(policy["attention"]["speedup"], 2.5)
+        self.assertEqual((soft["mechanism"], soft["verdict"]), ("soft", None))
+        self.assertEqual(monotonic["verdict"], "pays")
+        validate(document, "advice")
+
     def test_the_more_are_judged_the_surer_each_must_be(self):
         result = sweep(rest=4000)
         self.assertEqual(advice.of(result, SHAPE)["mechanisms"][2]["verdict"], "pays")
@@ -238,8 +255,8 @@ class Verdicts(unittest.TestCase):
         printed = advice_text.of(document)
         self.assertTrue(printed.startswith("INVALID: too loud\n"))
         self.assertIn("\n  monotonic  ", printed)
-        self.assertTrue(printed.endswith("\nNo verdict: the run is INVALID, so its times mean "
-                                         "nothing.\n"))
+        self.assertTrue(printed.endswith("\nNo verdict: the run is INVALID: too loud. Its "
+                                         "times mean nothing.\n"))
         # An older result may have one.
         self.assertNotIn("It pays", advice_text.of(invalid(advised(rest=100))))
 
@@ -284,6 +301,11 @@ class Requests(unittest.TestCase):
              for one in asked["alternatives"]],
             [(name, *lengths) for lengths in ((25, 4), (100, 15), (400, 60))
              for name in ("soft", "none")])
+        self.assertNotIn("options", asked["alternatives"][0])
+        policies = advice.request({**SHAPE, "f": 30}, ["alignatt"])["alternatives"]
+        self.assertEqual({one["mechanism"] for one in policies}, {"soft"})
+        self.assertEqual([one["options"] for one in policies],
+                         [{"policy": "alignatt", "f": f} for f in (25, 30, 30)])
         least = {**SHAPE, "memory_length": 1, "output_length": 1}
         self.assertEqual(len(advice.request(least, ["soft"])["alternatives"]), 1)
 

@@ -11,7 +11,7 @@ import compared
 from compared import after_change, cell, cells, compare, result, samples, scaled
 
 from attnbench.analysis import intervals, load
-from attnbench.answers import change, comparison
+from attnbench.answers import change, comparison, match
 from attnbench.answers.comparison import exit_code
 
 
@@ -377,6 +377,18 @@ class Paired(unittest.TestCase):
         document = self.compare(one, one)
         self.assertIsNone(document["rows"][0]["interval"])
         self.assertEqual(comparison.exit_code(document), 3)
+
+
+class Names(unittest.TestCase):
+    def test_a_policy_is_told_though_no_other_cell_has_one(self):
+        options = {"keys": "precomputed"}
+        plain = cell("soft", 10, samples(1), options=options)
+        policies = [cell("soft", 10, samples(1), options={
+            **options, "policy": "alignatt", "f": f}) for f in (2, 4)]
+        for asked, told in ((policies[:1], ["soft policy=alignatt"]),
+                            (policies, ["soft f=2 policy=alignatt", "soft f=4 policy=alignatt"])):
+            names = match.Names([plain, *asked])
+            self.assertEqual([names.of(one) for one in (plain, *asked)], ["soft", *told])
 
 
 if __name__ == "__main__":
