@@ -24,7 +24,7 @@ def draw(cells):
         raise load.DataError(path, f"cells missing: {POLICY} with a latency")
     lengths = sorted(set(cells["memory_length"]))
     figure, axes = style.new_figure(1, len(lengths))
-    found = {length: _points(cells[cells["memory_length"] == length], path)
+    found = {length: points(cells[cells["memory_length"] == length], path)
              for length in lengths}
     lines = list(dict.fromkeys(line for points in found.values() for line in points))
     looks = style.looks(lines)
@@ -45,7 +45,7 @@ def draw(cells):
     axes[0][0].set_ylabel("attention, times as fast as soft")
     handles = [style.handle(line, look) for line, look in looks.items()]
     style.add_foot(figure, _caption(cells), handles)
-    return figure, [_said(length, one) for length, points in found.items()
+    return figure, [said(length, one) for length, points in found.items()
                     for of_line in points.values() for one in of_line]
 
 
@@ -58,7 +58,7 @@ def _is_square(cells):
     return (cells["memory_length"] == cells["output_length"]).all()
 
 
-def _points(cells, path):
+def points(cells, path):
     """Line -> its points, by their lag: AlignAtt has one for each f."""
     base = [cell for cell in cells.to_dict("records")
             if cell["mechanism"] == pairing.BASELINE and cell["status"] == "ok"]
@@ -100,6 +100,6 @@ def _caption(cells):
         "Lines: 95 % intervals. " + words.context_text(cells.attrs["context"]))
 
 
-def _said(length, one):
+def said(length, one):
     return (f"T = {length}, {names.label(one['label'])}: {words.span_text(one)} as fast as "
             f"soft attention, DAL {one['lag']:.1f} entries, AP {one['ap']:.2f}")

@@ -1,6 +1,6 @@
 """Runs the tests of attnbench.torch's portable path on a device, with the tensors there:
 
-    PYTHONPATH=python:tests/support python3 tests/torch/on_device.py DEVICE [TEST...] [--json FILE]
+    PYTHONPATH=python:tests/support python3 tests/torch/on_device.py DEVICE [TEST...] [--json FILE] [--commit COMMIT]
 
 DEVICE is as torch has it, such as cuda or cpu. TEST is as unittest has it, such as
 operators_test or operators_test.OperatorsTest; none: those of FILES. It prints each failure, each
@@ -86,8 +86,9 @@ def main():
     parser.add_argument("device")
     parser.add_argument("tests", nargs="*", default=[f"{name}_test" for name in FILES])
     parser.add_argument("--json")
+    parser.add_argument("--commit", help="of the code, which may stand there without its history")
     arguments = parser.parse_args()
-    report = {**versions(arguments.device), "tests": {}, "failures": {}, "skips": {}}
+    report = {"commit": arguments.commit, **versions(arguments.device), "tests": {}, "failures": {}, "skips": {}}
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     for name in arguments.tests:
         began = time.monotonic()
