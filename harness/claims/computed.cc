@@ -13,8 +13,8 @@ namespace {
 
 std::vector<NamedQuantity> AllQuantities() {
   std::vector<NamedQuantity> all;
-  for (const auto& some :
-       {DecodingQuantities(), ClosedFormQuantities(), FormulaQuantities()}) {
+  for (const auto& some : {DecodingQuantities(), GapQuantities(),
+                           ClosedFormQuantities(), FormulaQuantities()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

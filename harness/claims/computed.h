@@ -154,6 +154,14 @@ std::span<const NamedQuantity> DecodingQuantities();
 // reach_ratio         that of the last bias over that of the first
 std::span<const NamedQuantity> ClosedFormQuantities();
 
+// gap.cc
+//
+// enumerated_gap      the same without chance: the greatest total variation of
+//                     an output, and of so many drawn decoders, between alpha
+//                     and every path of the sampled process, at each feedback
+//                     (harness/gap/random_decoder.h); 0 is the open loop
+std::span<const NamedQuantity> GapQuantities();
+
 // formulas.cc
 //
 // position_encoding_asymmetry, _center, _slope  of L(k, s), eq 10 of Britz

@@ -255,9 +255,9 @@ struct LoopInputs : Sizes {
 };
 
 // A decoder whose next state follows from its last context.
-class RandomDecoder {
+class FedDecoder {
  public:
-  RandomDecoder(Index dim, std::uint64_t seed)
+  FedDecoder(Index dim, std::uint64_t seed)
       : from_state_(Draw(dim, dim, seed, 0)),
         from_context_(Draw(dim, dim, seed, 1)),
         first_(Draw(1, dim, seed, 2)) {}
@@ -306,7 +306,7 @@ using Choice = std::vector<double>;
 // The alpha of the last output when states follow from expected contexts.
 // `states` [U, d] becomes these.
 Choice ExpectedChoice(const Mechanism<double>& mechanism, const Config& config,
-                      Sequence<double> sequence, const RandomDecoder& decoder,
+                      Sequence<double> sequence, const FedDecoder& decoder,
                       Table<double>& states) {
   const Index U = sequence.contexts.rows;
   const Index T = sequence.memory.rows;
@@ -365,7 +365,7 @@ Choice SampledChoice(const Mechanism<double>& mechanism, const Config& config,
   return choice;
 }
 
-double TotalVariation(const Choice& a, const Choice& b) {
+double DistanceOf(const Choice& a, const Choice& b) {
   double distance = 0;
   for (std::size_t j = 0; j < a.size(); ++j) {
     distance += std::fabs(a[j] - b[j]) / 2;
@@ -379,7 +379,7 @@ ComputedRows LoopGap(const LoopInputs& inputs, std::uint64_t seed) {
   const auto workload = MakeWorkload<double>(SpecOf(inputs, "uniform", seed));
   const Sequence<double> sequence =
       workload->DrawFor(mechanism.Describe(), 0, config.energy)[0];
-  const RandomDecoder decoder(config.dim, seed);
+  const FedDecoder decoder(config.dim, seed);
   Table<double> states(inputs.output_length, config.dim);
   const Choice expected =
       ExpectedChoice(mechanism, config, sequence, decoder, states);
@@ -397,7 +397,7 @@ ComputedRows LoopGap(const LoopInputs& inputs, std::uint64_t seed) {
         mechanism, SamplingConfig(mechanism.Describe(), config), sequence,
         decoder.First(), loop == "open" ? open : closed, inputs.trials);
     rows.push_back(
-        ComputedRow({{"loop", loop}}, TotalVariation(expected, sampled)));
+        ComputedRow({{"loop", loop}}, DistanceOf(expected, sampled)));
   }
   return rows;
 }

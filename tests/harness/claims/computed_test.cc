@@ -176,6 +176,20 @@ TEST(ClaimsComputed, WidthOneDiffersFromMonotonicInNothing) {
               HasSubstr("what[0]: unknown value 'colour'"));
 }
 
+TEST(ClaimsComputed, AlphaIsEveryPathsWhereStatesAreGiven) {
+  std::map<double, double> gaps;
+  for (const ComputedRow& row : Rows("enumerated_gap", {{"feedback", {0, 1}},
+                                                        {"sharpness", 4},
+                                                        {"memory_length", 4},
+                                                        {"output_length", 3},
+                                                        {"dim", 8},
+                                                        {"draws", 2}})) {
+    gaps[row.labels.at("feedback").get<double>()] = row.value.value;
+  }
+  EXPECT_LT(gaps.at(0), 1e-14);
+  EXPECT_GT(gaps.at(1), 0.01);
+}
+
 TEST(ClaimsComputed, StatesThatFollowFromSamplesLeaveTheExpectation) {
   const auto gaps = [](const char* mechanism, int outputs) {
     std::map<std::string, double> found;
