@@ -282,6 +282,18 @@ void CheckPolicies(const SweepRequest& request, const Alternative& alternative,
   }
 }
 
+// Leaves out, at its default, an option that another variant reads alone. A
+// result from before the option has the same cells then, and a peer, which
+// refuses what it does not know, is not asked about it.
+void LeaveOutOtherVariants(const std::vector<OptionSpec>& specs,
+                           const std::string& variant,
+                           std::map<std::string, OptionValue>& options) {
+  for (const OptionSpec& spec : specs) {
+    if (spec.variant.empty() || spec.variant == variant) continue;
+    if (options.at(spec.name) == spec.default_value) options.erase(spec.name);
+  }
+}
+
 // Leaves out what the cell does not read: training reads no policy.
 void LeaveOutPolicy(const std::vector<OptionSpec>& specs, Mode mode,
                     std::map<std::string, OptionValue>& options) {
@@ -507,6 +519,7 @@ Cell MakeCell(const Plan& plan, const std::vector<PeerVariant>& peer_variants,
         plan.options[i], plan.option_values[i][choice[AllAxes().size() + i]],
         cell.axes);
   }
+  LeaveOutOtherVariants(plan.options, cell.Text("variant"), cell.options);
   LeaveOutPolicy(plan.options, cell.mode(), cell.options);
   cell.skip_reason = SkipReason(plan.description, cell);
   ApplyPeerVariant(peer_variants, cell);

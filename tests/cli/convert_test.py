@@ -57,8 +57,7 @@ class ConvertTest(ResultFilesTest):
             names[2],
             "mocha/T=10/U=20/w=4/d=8/B=1/j=1/precision=f32/mode=decode/scope=full/"
             "schedule=online/energy=additive/variant=exact/workload=uniform/end=absorb/"
-            "bound=0.001/denominator_eps=1e-10/keys=precomputed/noise=0.0/preset=none/"
-            "sample=false/strict=false/term_eps=1e-10/threshold=0.5")
+            "keys=precomputed/noise=0.0/sample=false/strict=false/threshold=0.5")
         self.assertTrue(names[1].endswith("/keys=on_demand"), names[1])
 
     def test_aggregates_are_those_of_the_samples(self):
