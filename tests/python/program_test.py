@@ -194,6 +194,8 @@ class Kinds(ProgramTest):
             "claims": committed("claims"),
             "computed": committed("claims/exact"),
             "effects": committed("effects"),
+            "gap": committed("gap"),
+            "model_gap": committed("gap_model"),
             "published": committed("published/mocha"),
             "python_loop": committed("python_loop"),
             "replacement": committed("replacement"),
