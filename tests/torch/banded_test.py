@@ -26,6 +26,11 @@ def sharp_energies(U, T, sharpness=9.0, noise=1.0, seed=1):
 
 
 class BandedTest(unittest.TestCase):
+    def setUp(self):
+        # These arrays are small: threads that wait for a busy core take ten times as long as one.
+        self.addCleanup(torch.set_num_threads, torch.get_num_threads())
+        torch.set_num_threads(1)
+
     def hold(self, band, alpha, bound, rounding=1e-12):
         error = (alpha - band.alpha).abs().sum(3)
         self.assertTrue((band.alpha <= alpha + rounding).all())
