@@ -143,13 +143,13 @@ class BandedTest(unittest.TestCase):
             module = module.to(states.device).eval()
             prepared = module.prepare(memory, torch.tensor([T, 300]))
             exact = module.attend(states, prepared)
-            attention, band = module.attend_banded(states, prepared, bound=1e-2)
+            contexts, band = module.attend_banded(states, prepared, bound=1e-2)
             self.assertTrue(
-                ((attention.alpha - exact.alpha).abs().sum(3) <= band.mass_cut + 1e-4).all())
+                ((band.alpha - exact.alpha).abs().sum(3) <= band.mass_cut + 1e-4).all())
             self.assertTrue(
-                ((attention.weights - exact.weights).abs().sum(3) <= band.mass_cut + 1e-4).all())
-            self.assertLess(float((attention.contexts - exact.contexts).abs().max()), 0.2)
-            attention.contexts.sum().backward()
+                ((band.weights - exact.weights).abs().sum(3) <= band.mass_cut + 1e-4).all())
+            self.assertLess(float((contexts - exact.contexts).abs().max()), 0.2)
+            contexts.sum().backward()
             self.assertTrue(all(p.grad is not None for p in module.parameters()))
             module.train()
             module.attend_banded(states, prepared)
