@@ -122,7 +122,7 @@ def _band():
 def _policy():
     cells = load.load(result("alignatt"))
     length = max(cells["memory_length"])
-    lines = policy.points(cells[cells["memory_length"] == length], result("alignatt"))
+    lines = policy.lines_of(cells[cells["memory_length"] == length], result("alignatt"))
     told = [one for line in lines.values() for one in line
             if one["f"] in (None, F) and not one["label"].startswith("matcha")]
     return (
