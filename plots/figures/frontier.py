@@ -1,20 +1,21 @@
 """What does an error that is bounded beforehand save?
 
-Over the bound of variant banded, a column for each energy function and a line for each
-workload: at the top the share of all energies that were evaluated, exact; below, for each
-mode, the time of exact over that of banded, of the same rounds.
+Over the bound of variant banded, a line for each workload: at the top the share of all
+energies that were evaluated, exact; below, for each mode and energy function, the time of
+exact over that of banded, of the same rounds.
 """
 
 import json
 import math
 
-from attnbench.analysis import load, pairing, settings, words
+from attnbench.analysis import columns, load, pairing, settings, words
 from figures import style, ticks
 
 FREE = ["mode", "energy", "workload", "variant", "options"]
 # What a banded cell shares with the exact one that it is set beside.
 PAIR = ["mode", "energy", "workload"]
 MODES = {"expect": "expectation", "gradient": "expectation and gradient"}
+TOLD = 1e-3  # the bound nearest to it is told in numbers
 SPREAD = 1.25  # intervals that lie on one another stand side by side within this factor
 
 
@@ -70,19 +71,21 @@ def draw(cells):
     workloads = _values(rows, "workload")
     modes = [mode for mode in MODES if mode in _values(rows, "mode")]
     figure, grid = style.new_figure(1 + len(modes), len(energies))
+    top = figure.add_subplot(grid[0, 0].get_gridspec()[0, :])
+    for axes in grid[0]:
+        axes.remove()
     looks = dict(zip(workloads, style.line_of_each(["monotonic"] * len(workloads))))
-    said = []
-    for energy, column in zip(energies, grid.T):
-        for mode, axes in zip(modes, column[1:]):
-            said += _draw_speedups(axes, rows, looks, mode, energy)
-        _draw_shares(column[0], rows, looks, modes[0], energy)
-        for axes in column:
-            _set_axes(axes, sorted({row["bound"] for row in rows}))
-        column[0].set_title(f"energy {energy}")
-    _share_limits(grid)
+    for energy, column in zip(energies, grid[1:].T):
+        _draw_shares(top, rows, looks, modes[0], energy)
+        for mode, axes in zip(modes, column):
+            _draw_speedups(axes, rows, looks, mode, energy)
+    panels = [[top], *grid[1:]]
+    for axes in sum(map(list, panels), []):
+        _set_axes(axes, sorted({row["bound"] for row in rows}))
+    _share_limits(panels)
     handles = [style.handle(*one) for one in looks.items()]
     style.add_foot(figure, words.caption(cells, _text(rows[0])), handles)
-    return figure, said
+    return figure, _headlines(rows, modes)
 
 
 def _values(rows, key):
@@ -105,35 +108,40 @@ def _draw_shares(axes, rows, looks, mode, energy):
 
 
 def _draw_speedups(axes, rows, looks, mode, energy):
-    said = []
     for workload, line in _lines(rows, mode, energy):
         rank = list(looks).index(workload) / max(1, len(looks) - 1) - 0.5
         spans = [[row[key] for row in line] for key in ("value", "low", "high")]
         style.draw_spans(axes, [row["bound"] * SPREAD**rank for row in line], *spans,
                          looks[workload])
-        said += _headlines(f"{mode}, {energy}, {workload}", line[::-1])
     axes.axhline(1, color="#909090", linewidth=0.6)
-    axes.set_title(MODES[mode])
+    axes.set_title(f"{MODES[mode]}, energy {energy}")
     axes.set_ylabel("speed-up over exact")
-    return said
 
 
-def _headlines(name, line):
-    """Tells the bounds of a line: energies saved and speed-up, and in mode gradient the L1
-    error beside the size of the exact gradient.
+def _headlines(rows, modes):
+    """A table at one bound: energies saved and speed-ups, and in mode gradient the L1 error
+    beside the size of the exact gradient.
     """
-    yield f"{name}: " + "; ".join(
-        f"bound {row['bound']:g}: 1/{1 / row['share']:.3g} of the energies, "
-        f"{words.span_text(row)}"
-        for row in line
-    )
-    errors = [
-        f"{band['gradient_error']:.2g} of {band['gradient_size']:.3g} at {row['bound']:g}"
-        for row in line
-        if (band := row.get("band") or {}).get("gradient_error") is not None
-    ]
-    if errors:
-        yield f"{name}, L1 error of the gradient: " + ", ".join(errors)
+    bound = min({row["bound"] for row in rows}, key=lambda one: abs(math.log(one / TOLD)))
+    found = {}  # (workload, energy) -> mode -> row
+    for row in rows:
+        if row["bound"] == bound:
+            found.setdefault((row["workload"], row["energy"]), {})[row["mode"]] = row
+    table = [(f"bound {bound:g}", "energy", "energies",
+              *(f"{mode}, speed-up" for mode in modes), "gradient, L1 error")]
+    for (workload, energy), of_modes in found.items():
+        first = next(iter(of_modes.values()))
+        table.append((workload, energy, f"1/{1 / first['share']:.3g}",
+                      *(words.span_text(of_modes[mode]) if mode in of_modes
+                        else columns.NO_VALUE for mode in modes),
+                      _error_text(of_modes.get("gradient", {}).get("band"))))
+    return [line[2:] for line in columns.aligned(table)]
+
+
+def _error_text(band):
+    if not band or band.get("gradient_error") is None:
+        return columns.NO_VALUE
+    return f"{band['gradient_error']:.2g} of {band['gradient_size']:.3g}"
 
 
 def _set_axes(axes, bounds):
@@ -163,7 +171,8 @@ def _text(cell):
     return (
         f"Variant banded of {cell['mechanism']}, T = {cell['memory_length']}, U = "
         f"{cell['output_length']}, d = {cell['dim']}. Top: energies evaluated over all T U, "
-        "exact counts. Below: time of exact over that of banded, of the same rounds, with "
-        "its 95 % interval; under the line exact is faster. symbols:A:B: energies A where an "
-        "entry is looked for, -B elsewhere, with noise of variance 1."
+        "exact counts; where energy functions differ, a line for each. Below: time of exact "
+        "over that of banded, of the same rounds, with its 95 % interval; under the line exact "
+        "is faster. symbols:A:B: energies A where an entry is looked for, -B elsewhere, with "
+        "noise of variance 1. Errors of the gradient are L1, of memory and states, summed."
     )

@@ -24,13 +24,12 @@ def draw(cells):
         raise load.DataError(path, f"cells missing: {POLICY} with a latency")
     lengths = sorted(set(cells["memory_length"]))
     figure, axes = style.new_figure(1, len(lengths))
-    found = {length: points(cells[cells["memory_length"] == length], path)
+    found = {length: lines_of(cells[cells["memory_length"] == length], path)
              for length in lengths}
-    lines = list(dict.fromkeys(line for points in found.values() for line in points))
-    looks = style.looks(lines)
-    for panel, (length, points) in zip(axes[0], found.items()):
-        for line, of_line in points.items():
-            _draw_line(panel, of_line, looks[line])
+    looks = style.looks(list(dict.fromkeys(sum(map(list, found.values()), []))))
+    for panel, (length, lines) in zip(axes[0], found.items()):
+        for line, points in lines.items():
+            _draw_line(panel, points, looks[line])
         panel.set_title(f"T = U = {length}" if _is_square(cells) else f"T = {length}")
         panel.set_yscale("log")
         panel.axhline(1, color=style.MECHANISMS[pairing.BASELINE][0], linewidth=0.8)
@@ -45,8 +44,8 @@ def draw(cells):
     axes[0][0].set_ylabel("attention, times as fast as soft")
     handles = [style.handle(line, look) for line, look in looks.items()]
     style.add_foot(figure, _caption(cells), handles)
-    return figure, [said(length, one) for length, points in found.items()
-                    for of_line in points.values() for one in of_line]
+    return figure, [_said(length, line, points) for length, lines in found.items()
+                    for line, points in lines.items()]
 
 
 def _online(cells):
@@ -58,7 +57,7 @@ def _is_square(cells):
     return (cells["memory_length"] == cells["output_length"]).all()
 
 
-def points(cells, path):
+def lines_of(cells, path):
     """Line -> its points, by their lag: AlignAtt has one for each f."""
     base = [cell for cell in cells.to_dict("records")
             if cell["mechanism"] == pairing.BASELINE and cell["status"] == "ok"]
@@ -69,11 +68,10 @@ def points(cells, path):
     for cell in _online(cells).to_dict("records"):
         pairing.require_same_rounds(base[0], cell, path)
         span = series.ratio(*map(whole_decoders.attention, (base[0], cell))).at().exp()
-        label = settings.label(cell)
-        line = names.mechanism(POLICY) if cell["mechanism"] == POLICY else label
-        lines.setdefault(POLICY if cell["mechanism"] == POLICY else line, []).append(
+        line = POLICY if cell["mechanism"] == POLICY else settings.label(cell)
+        lines.setdefault(line, []).append(
             {**vars(span), "lag": cell["latency"]["dal"], "ap": cell["latency"]["ap"],
-             "f": settings.f_of(cell), "label": label})
+             "f": settings.f_of(cell)})
     return {line: sorted(points, key=lambda one: one["lag"])
             for line, points in lines.items()}
 
@@ -100,6 +98,16 @@ def _caption(cells):
         "Lines: 95 % intervals. " + words.context_text(cells.attrs["context"]))
 
 
-def said(length, one):
-    return (f"T = {length}, {names.label(one['label'])}: {words.span_text(one)} as fast as "
-            f"soft attention, DAL {one['lag']:.1f} entries, AP {one['ap']:.2f}")
+def _said(length, line, points):
+    """Tells a line: of several points, its ends alone."""
+    def ends(texts):
+        return " to ".join(dict.fromkeys((texts[0], texts[-1])))
+
+    fs = [str(one["f"]) for one in points if one["f"] is not None]
+    name = names.label(line) + (f", f = {ends(fs)}" if fs else "")
+    speeds = ([words.span_text(points[0])] if len(points) == 1 else
+              [f"{words.ratio_text(one['value'])}x" for one in points])
+    lags, aps = ([format(one[key], spec) for one in points]
+                 for key, spec in (("lag", ".1f"), ("ap", ".2f")))
+    return (f"T = {length}, {name}: {ends(speeds)} as fast as soft attention, {ends(lags)} "
+            f"entries late (DAL), AP {ends(aps)}")

@@ -27,9 +27,11 @@ from pages import claim_words, markdown, new_findings
 
 # Whole decoders as rows, by settings.label, with the task that each is for.
 STREAMS, WHOLE = "the input streams in", "the whole input is there"
+POLICY = f"alignatt, f = {new_findings.F}"  # it has a result of its own
 DECODERS = {
     "monotonic": STREAMS,
     "mocha, w = 4": STREAMS,
+    POLICY: f"{STREAMS}, soft attention stays",
     "memory, K = 32": WHOLE,
     "none": "(no attention: the most to gain)",
 }
@@ -62,21 +64,20 @@ SECTIONS = {
 
 
 def lines():
-    claims = claims_result.read(claims_result.FULL)["claims"]
+    result = claims_result.read(claims_result.FULL)
     return [
         "# Findings",
         "",
-        "`plots/findings.py -o FINDINGS.md` writes this page from [results](results); do "
-        "not edit it. It says what we found when we ran three papers on attention that "
-        "decodes online and in linear time: what to use when, what is new, what failed, "
-        "and what was confirmed. The [README](README.md#mechanisms) explains the "
+        "This is what we found when we ran three papers on attention that decodes online and in "
+        "linear time. `plots/findings.py -o FINDINGS.md` writes it from [results](results); do "
+        "not edit it. The [README](README.md#mechanisms) explains the "
         "mechanisms. Brackets are 95 % intervals, and \"times as fast\" is soft "
         "attention's time over the other's.",
         "",
         *_speed(),
         *_errors(),
         *new_findings.lines(),
-        *_claims(claims),
+        *_claims(result),
     ]
 
 
@@ -84,38 +85,43 @@ def lines():
 
 
 def _speed():
-    cells = load.load(new_findings.result("claims", "decoder"))
+    cells, of_policy = (load.load(load.committed(*name))
+                        for name in (("claims", "decoder"), ("alignatt",)))
+    early = [(cell, pair) for cell, pair in _pairs(of_policy) if settings.label(cell) == POLICY]
+    by_label = {}  # label -> (length, beam) -> pair
+    for cell, pair in [*_pairs(cells), *early]:
+        of_label = by_label.setdefault(settings.label(cell), {})
+        of_label[cell["memory_length"], cell["beam"]] = pair
     beams = sorted(set(cells["beam"]), reverse=True)
-    by_place = {
-        (settings.label(cell), cell["memory_length"], cell["beam"]): pair
-        for cell, pair in _pairs(cells)
-    }
-    every = sorted(set(cells["memory_length"]))
-    lengths = every[::len(every) - 1]
     head = ["task", "use", "symbols"]
     for beam in beams:
         search = f"beam {beam}" if beam > 1 else "greedy"
         head += [f"attention, {search}", f"decoder, {search}"]
     rows = []
     for label, task in DECODERS.items():
-        for length in lengths:
-            texts = [text for beam in beams
-                     for text in map(_gain_text, by_place[label, length, beam])]
+        lengths = sorted({length for length, _ in by_label[label]})
+        for length in lengths[::len(lengths) - 1]:
+            texts = [text for beam in beams for text in map(
+                _gain_text, by_label[label].get((length, beam), (None, None)))]
             first = length == lengths[0]
             rows.append([task if first else "", names.label(label) if first else "",
                          str(length), *texts])
     context = markdown.text(words.context_text(cells.attrs["context"]))
+    invalid = markdown.text(words.invalid_text(of_policy.attrs["context"]))
+    lag = max(cell["latency"]["dal"] for cell, _ in early)
     return [
         "## What to use when",
         "",
         "First, the time: how many times as fast as with soft attention are the attention "
         "in a decoder and the whole decoder? It is the decoder of Britz, with random "
         f"weights ({_shape(cells)}). A gain that its interval shows is bold. If nothing is "
-        "bold in your row, soft attention costs you nothing; if outputs must come before "
-        "the input ends, it needs a policy ([AlignAtt](#what-is-new)).",
+        "bold in your row, soft attention costs you nothing.",
         "",
         *markdown.table(head, rows),
         "",
+        f"{invalid}With [AlignAtt](docs/latency.md#soft-attention-before-its-input-has-ended) "
+        "([another run](results/alignatt.json)) "
+        f"outputs are {lag:.1f} entries late ([DAL](docs/latency.md#what-is-measured)). "
         "[Figure](results/figures/britz_table1.png), [all lengths and K](docs/decoder.md). "
         f"{context} Your own shape: `attnbench advise -T 400 -U 60 -d 512 --beam 8`.",
         "",
@@ -155,8 +161,10 @@ def _gain_text(span):
 
 
 def _errors():
-    runs = {name: trained.Runs(load.read(new_findings.result("training", name), "trained"))
-            for name in sorted({name for name, _ in TASKS.values()})}
+    documents = {name: load.read(load.committed("training", name), "trained")
+                 for name in sorted({name for name, _ in TASKS.values()})}
+    runs = {name: trained.Runs(document) for name, document in documents.items()}
+    invalid = words.invalid_text(*(one["context"] for one in documents.values()))
     chosen = {}  # mechanism -> settings, of the first task that has it
     for name, alternatives in TASKS.values():
         for mechanism, alternative in alternatives.items():
@@ -167,10 +175,10 @@ def _errors():
         for mechanism, label in names.runs(chosen).items()
     ]
     return [
-        "Second, the error: percent of symbols that a small model gets wrong when it "
-        "decodes, on made tasks. Mechanisms that choose entries are trained with noise. "
-        "It is the mean over seeds with its interval, or each of fewer than "
-        f"{intervals.FEWEST_SEEDS} seeds.",
+        f"{markdown.text(invalid)}Second, the error: percent of symbols that a small model "
+        "gets wrong when it decodes, on made tasks. Mechanisms that choose entries are trained "
+        "with noise. It is the mean over seeds with its interval; with fewer than "
+        f"{intervals.FEWEST_SEEDS} seeds, each seed's.",
         "",
         *markdown.table(("mechanism", *TASKS), rows),
         "",
@@ -194,15 +202,16 @@ def _error_text(runs, name):
 # ---- the claims of the papers -----------------------------------------------
 
 
-def _claims(claims):
+def _claims(result):
     """A list for each heading. Identities that hold are named together."""
+    claims, invalid = result["claims"], markdown.text(words.invalid_text(result["context"]))
     identities = [claim for claim in claims if claim["kind"] == "identity"
                   and claims_result.kind(claim["verdict"]) == verdicts.HOLDS]
     shown = []
     for heading, (kinds, introduction) in SECTIONS.items():
         found = [claim for claim in claims if claim not in identities
                  and claims_result.kind(claim["verdict"]) in kinds]
-        shown += [f"## {heading}", "", introduction, "", *claim_texts(found), ""]
+        shown += [f"## {heading}", "", invalid + introduction, "", *claim_texts(found), ""]
     listed = {kind for kinds, _ in SECTIONS.values() for kind in kinds}
     still_open = [claim for claim in claims
                   if claims_result.kind(claim["verdict"]) not in listed]
@@ -211,7 +220,7 @@ def _claims(claims):
         f"Beside these hold {len(identities)} that follow from definitions: "
         + ", ".join(map(_link, identities)) + ".",
         "",
-        f"Of {len(still_open)} more claims nothing is known yet "
+        f"{len(still_open)} more claims have no verdict yet "
         f"({claims_result.counts(still_open)}): [why](REPRODUCTION.md#claims).",
     ]
 

@@ -82,8 +82,10 @@ class Gap(ResultFilesTest):
         self.assertLess(errors["expectation"], errors["threshold"])
         self.assertRegex(text, r"\nOf the \d\.\d{3} nats .* nothing of the threshold\.\n\Z")
 
-        one = run("gap", "--model", MODEL, "--json", env=ONE_THREAD)
-        self.assertEqual(numbers(strict(one.stdout)), numbers(document))
+        # A few sequences show a difference between threads as well as all do.
+        few = ("--model", MODEL, "--sequences", "16", "--json")
+        one, many = (run("gap", *few, env=env) for env in (ONE_THREAD, None))
+        self.assertEqual(numbers(strict(one.stdout)), numbers(strict(many.stdout)))
 
     def test_noise_of_a_model_can_be_another_than_it_was_trained_with(self):
         document = self.measured("--model", MODEL, "--sequences", "8", "--noise", "2",

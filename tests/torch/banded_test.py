@@ -26,6 +26,11 @@ def sharp_energies(U, T, sharpness=9.0, noise=1.0, seed=1):
 
 
 class BandedTest(unittest.TestCase):
+    def setUp(self):
+        # These arrays are small: threads that wait for a busy core take ten times as long as one.
+        self.addCleanup(torch.set_num_threads, torch.get_num_threads())
+        torch.set_num_threads(1)
+
     def hold(self, band, alpha, bound, rounding=1e-12):
         error = (alpha - band.alpha).abs().sum(3)
         self.assertTrue((band.alpha <= alpha + rounding).all())
@@ -34,14 +39,14 @@ class BandedTest(unittest.TestCase):
         self.assertTrue((band.mass_cut.diff(dim=2) >= -rounding).all())
 
     def test_the_certificate_holds(self):
-        lengths = torch.tensor([1500, 900])
+        lengths = torch.tensor([1000, 600])
         for sharpness in (3.0, 9.0, 40.0):
-            energies = sharp_energies(120, 1500, sharpness)
-            for bound in (1.0, 0.1, 1e-3, 1e-6):
-                for more in ({}, {"lengths": lengths}, {"end": "stay_last"},
-                             {"lengths": lengths, "end": "stay_last"}):
+            energies = sharp_energies(100, 1000, sharpness)
+            for more in ({}, {"lengths": lengths}, {"end": "stay_last"},
+                         {"lengths": lengths, "end": "stay_last"}):
+                alpha = at.monotonic_attention(energies=energies, **more)
+                for bound in (1.0, 0.1, 1e-3, 1e-6):
                     band = at.banded_attention(bound, energies=energies, **more)
-                    alpha = at.monotonic_attention(energies=energies, **more)
                     self.hold(band, alpha, bound)
                     of_p = at.banded_attention(bound, p=energies.sigmoid(), **more)
                     self.hold(of_p, alpha, bound, 1e-9)
@@ -138,13 +143,13 @@ class BandedTest(unittest.TestCase):
             module = module.to(states.device).eval()
             prepared = module.prepare(memory, torch.tensor([T, 300]))
             exact = module.attend(states, prepared)
-            attention, band = module.attend_banded(states, prepared, bound=1e-2)
+            contexts, band = module.attend_banded(states, prepared, bound=1e-2)
             self.assertTrue(
-                ((attention.alpha - exact.alpha).abs().sum(3) <= band.mass_cut + 1e-4).all())
+                ((band.alpha - exact.alpha).abs().sum(3) <= band.mass_cut + 1e-4).all())
             self.assertTrue(
-                ((attention.weights - exact.weights).abs().sum(3) <= band.mass_cut + 1e-4).all())
-            self.assertLess(float((attention.contexts - exact.contexts).abs().max()), 0.2)
-            attention.contexts.sum().backward()
+                ((band.weights - exact.weights).abs().sum(3) <= band.mass_cut + 1e-4).all())
+            self.assertLess(float((contexts - exact.contexts).abs().max()), 0.2)
+            contexts.sum().backward()
             self.assertTrue(all(p.grad is not None for p in module.parameters()))
             module.train()
             module.attend_banded(states, prepared)

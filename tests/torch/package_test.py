@@ -59,6 +59,11 @@ class InScratch(unittest.TestCase):
                               env={**kept, "PATH": BARE_PATH, **environment})
 
 
+def first_example(page):
+    with open(os.path.join(ROOT, "docs", f"{page}.md"), encoding="utf-8") as file:
+        return re.search(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)[1]
+
+
 class PackageTest(InScratch):
     def installed(self):
         """A copy of the package, with the library beside it as an installation has it."""
@@ -236,8 +241,7 @@ class PipTest(InScratch):
         self.assertEqual(wheel.split("-")[1], version)
 
     def test_the_first_example_of_the_page_runs_outside_the_sources(self):
-        with open(os.path.join(ROOT, "docs", "operators.md"), encoding="utf-8") as file:
-            example = re.search(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)[1]
+        example = first_example("operators")
         asked = f"{example}\nimport attnbench; print(attnbench.__file__)\nprint(float(loss))"
         native, portable = (self.run_python(f"import torch; torch.manual_seed(1)\n{asked}",
                                             **variables).splitlines()
@@ -245,6 +249,9 @@ class PipTest(InScratch):
         for where, _ in (native, portable):
             self.assertTrue(where.startswith(self.environment), where)
         self.assertAlmostEqual(float(native[1]), float(portable[1]), delta=1e-5)
+
+    def test_the_example_of_bands_runs(self):
+        self.run_python(first_example("banded"))
 
     def test_results_are_read_and_drawn_outside_the_sources(self):
         path = os.path.join(ROOT, "results", "claims", "figure3.json")

@@ -14,11 +14,12 @@ that are computed with are kept as Python objects.
 import collections
 import json
 import math
+import os
 import re
 
 import pandas
 
-from attnbench.analysis import command, input_file, reads, schema, workloads
+from attnbench.analysis import ROOT, command, input_file, reads, schema, workloads
 
 SCHEMA_VERSION = 1
 
@@ -40,6 +41,11 @@ class DataError(Exception):
         super().__init__(
             f"{command.shortened(str(where))}: "
             f"{command.shortened(what, command.MOST_OF_SENTENCE)}")
+
+
+def committed(*parts):
+    """The path of a committed result."""
+    return os.path.join(ROOT, "results", *parts) + ".json"
 
 
 def read_json(path):

@@ -96,8 +96,7 @@ def run_text(context):
         f"Commit {context['commit'][:10]}{tree}; {machine_text(context)}; "
         f"{context['date']}."
     )
-    reasons = invalid_reasons(context)
-    return f"INVALID: {'; '.join(reasons)}. {text}" if reasons else text
+    return invalid_text(context) + text
 
 
 def contexts_text(documents):
@@ -110,6 +109,12 @@ def invalid_reasons(context):
     if context["valid"]:
         return []
     return context["invalid_reasons"] or ["no reason is given"]
+
+
+def invalid_text(*contexts):
+    """Says why what follows, which is of these, does not count; nothing of valid ones."""
+    reasons = dict.fromkeys(sum(map(invalid_reasons, contexts), []))
+    return f"INVALID: {'; '.join(reasons)}. " if reasons else ""
 
 
 def validity_text(context):

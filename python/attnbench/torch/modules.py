@@ -106,7 +106,6 @@ class _ScanAttention(OnlineDecoding, nn.Module):
     """
 
     _HAS_CHUNKS = True
-    _HAS_BAND = True
 
     def __init__(
         self,
@@ -168,14 +167,11 @@ class _ScanAttention(OnlineDecoding, nn.Module):
     def attend_banded(
         self, states: Tensor, prepared: Prepared, bound: float = 1e-3,
         start: Optional[Tensor] = None,
-    ) -> Tuple[Attention, banded.Banded]:
-        """Does what attend does on a band of entries (banded.py), and gives the band, too: its
-        mass_cut bounds the L1 error of every row. Energies are evaluated on the band alone. Not
-        of MAtChA, whose chunks begin where the scan does.
+    ) -> Tuple[Tensor, banded.Banded]:
+        """Does what attend does on a band of entries (banded.py), and gives the contexts and the
+        band, whose mass_cut bounds the L1 error of every row. Energies are evaluated on the band
+        alone.
         """
-        if not self._HAS_BAND:
-            raise TypeError(
-                f"{type(self).__name__} has no band: its chunks begin where a scan does")
         start = self._check(states, prepared, start)
 
         def part_of(energy, keys):
@@ -197,7 +193,7 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         shape = (*prepared.keys.shape[:2], states.size(1), prepared.keys.size(2))
         band = banded.evaluate(bound, shape, noisy, False, prepared.lengths, start, self.end,
                                chunks, getattr(self, "width", None))
-        return self._attention(prepared, band.weights, band.alpha), band
+        return self._attention(prepared, band.weights, band.alpha).contexts, band
 
     def _check(
         self, states: Tensor, prepared: Prepared, start: Optional[Tensor]
@@ -312,7 +308,9 @@ class MAtChA(_ScanAttention):
     to this one (MoChA eq 27).
     """
 
-    _HAS_BAND = False
+    @torch.jit.unused
+    def attend_banded(self, states, prepared, bound=1e-3, start=None):
+        raise TypeError("MAtChA has no band: its chunks begin where a scan does")
 
     def _weigh(
         self,

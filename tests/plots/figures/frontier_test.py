@@ -2,6 +2,7 @@
 rounds, or shows a share of energies that were not counted.
 """
 
+import re
 import unittest
 
 import known_effects
@@ -9,13 +10,13 @@ from made_up import make_cell, make_document
 from plot_case import PlotTest
 
 BOUNDS = (0.1, 1e-3)
+WORKLOADS = (("symbols:8:8", "additive"), ("symbols:8:8", "dot"), ("planted", "dot"))
 
 
 def cells(bounds=BOUNDS):
     made = []
     for mode in ("expect", "gradient"):
-        for energy, workload in (("additive", "symbols:8:8"), ("dot", "symbols:8:8"),
-                                 ("dot", "planted")):
+        for workload, energy in WORKLOADS:
             same = {"mode": mode, "energy": energy, "workload": workload,
                     "schedule": "teacher_forced"}
             made.append(make_cell(
@@ -42,16 +43,34 @@ class FrontierFigure(PlotTest):
         path = self.write(make_document(made))
         self.fails_with(["--figure", "frontier", path], *parts)
 
-    def test_it_says_energies_and_speedup_of_every_bound(self):
+    def test_it_says_energies_speedups_and_errors_at_one_bound(self):
         out = self.draws(self.write(make_document(cells())))
         self.assertEqual(self.pictures(), ["frontier.png", "frontier.svg"])
-        for mode in ("expect", "gradient"):
-            self.assertRegex(out, rf"  {mode}, dot, planted: bound 0.1: 1/10 of the energies, "
-                             r"4.0x \[[^]]*\]; bound 0.001: 1/10 of the energies, 4.0x")
-        self.assertEqual(out.count("L1 error of the gradient: 0.2 of 7 at 0.1, 0.2 of 7"), 3)
+        head, *rows = re.findall("^  .*$", out, re.M)
+        self.assertRegex(head, "^  bound 0.001 +energy +energies +expect, speed-up +gradient, "
+                         "speed-up +gradient, L1 error$")
+        self.assertEqual(len(rows), 3)
+        for row, (workload, energy) in zip(rows, WORKLOADS):
+            self.assertRegex(row, rf"^  {workload} +{energy} +1/10 +4.0x \[[^]]*\] +"
+                             r"4.0x \[[^]]*\] +0.2 of 7$")
+
+    def test_the_bound_told_is_the_one_nearest_to_a_thousandth(self):
+        out = self.draws(self.write(make_document(cells((0.5, 1e-2, 1e-6)))))
+        self.assertIn("  bound 0.01 ", out)
+
+    def test_without_gradients_none_are_told(self):
+        made = [cell for cell in cells() if cell["mode"] == "expect"]
+        out = self.draws(self.write(make_document(made)))
+        self.assertNotIn("gradient, speed-up", out)
+        self.assertRegex(out, r"planted +dot +1/10 +4.0x \[[^]]*\] +-\n")
+
+    def test_shares_are_drawn_once_and_speedups_of_each_energy(self):
+        self.draws(self.write(make_document(cells())))
         words = self.svg("frontier")
-        for text in ("energy additive", "energy dot", "symbols:8:8", "planted",
-                     "share of energies", "speed-up over exact"):
+        for text, times in (("expectation, energy additive", 1), ("gradient, energy dot", 1),
+                            ("share of energies", 1), ("speed-up over exact", 4)):
+            self.assertEqual(words.count(text), times, text)
+        for text in ("symbols:8:8", "planted"):
             self.assertIn(text, words)
 
     def test_a_band_without_exact_beside_it_is_refused(self):

@@ -7,7 +7,6 @@ import made_up
 from plot_case import PlotTest
 
 
-
 def latency(dal):
     return {"ap": 0.5, "al": dal, "laal": dal, "dal": dal}
 
@@ -30,16 +29,20 @@ class PolicyFigure(PlotTest):
     def test_every_f_is_a_point_against_soft_attention(self):
         out = self.draws_policy(cells() + cells(400))
         for length in (100, 400):
-            for f, lag in ((1, "2.0"), (8, "9.0")):
-                self.assertIn(f"T = {length}, AlignAtt, f = {f}: 2.0x [", out)
-                self.assertIn(f"as fast as soft attention, DAL {lag} entries, AP 0.50", out)
-            self.assertIn(f"T = {length}, monotonic: 4.0x [", out)
+            self.assertRegex(out, rf"(?m)^  T = {length}, AlignAtt, f = 1 to 8: 2.0x as fast as "
+                             r"soft attention, 2.0 to 9.0 entries late \(DAL\), AP 0.50$")
+            self.assertRegex(out, rf"(?m)^  T = {length}, monotonic: 4.0x \[[^]]*\] as fast as "
+                             r"soft attention, 1.0 entries late \(DAL\), AP 0.50$")
         self.assertNotIn("soft: ", out)
         # Of all figures it is the only one that fits.
         self.draws(self.write(made_up.make_document(cells() + cells(400))))
         self.assertEqual(sorted(path.stem for path in self.folder.glob("*.png")), ["policy"])
         svg = (self.folder / "policy.svg").read_text(encoding="utf-8")
         self.assertIn("AlignAtt", svg)
+
+    def test_a_single_f_has_its_interval(self):
+        out = self.draws_policy(cells()[1:])
+        self.assertIn("T = 100, AlignAtt, f = 8: 2.0x [", out)
 
     def test_what_it_needs_is_told(self):
         def fails(made, message):

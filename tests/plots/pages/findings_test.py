@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from attnbench.analysis import ROOT, claims_result
+from attnbench.analysis import ROOT, claims_result, load
 from attnbench.judge import verdicts
 from pages import findings, markdown, new_findings
 
@@ -50,7 +50,7 @@ class FindingsTest(unittest.TestCase):
             with self.subTest(claim=claim["id"]):
                 self.assertEqual(found, [heading for heading, kinds in UNDER.items()
                                          if kind in kinds])
-        (count,) = re.findall(r"^Of (\d+) more claims", self.page, re.M)
+        (count,) = re.findall(r"^(\d+) more claims", self.page, re.M)
         self.assertEqual(int(count) + len(set(re.findall(
             r"\[([a-z0-9-]+)\]\(results/\w+\.md#", self.page, re.I))), len(claims))
 
@@ -71,6 +71,15 @@ class FindingsTest(unittest.TestCase):
             (figure,) = re.findall(r"\[figure\]\(([^)]*)\)", item)
             self.assertTrue(os.path.exists(os.path.join(ROOT, figure)), figure)
             self.assertRegex(item, r"`attnbench [^`]*`")
+
+    def test_what_is_of_a_result_that_is_not_valid_says_so(self):
+        contexts = [{"valid": True, "invalid_reasons": []},
+                    {"valid": False, "invalid_reasons": ["other programs ran"]}]
+        for count, said in ((1, "- **It is.** So ("),
+                            (2, "- **It is.** INVALID: other programs ran. So (")):
+            line = new_findings.line(
+                new_findings.Finding("It is.", "So", "gap", "gap", contexts[:count]))
+            self.assertTrue(line.startswith(said), line)
 
     def test_a_part_that_holds_does_not_stand_for_a_claim_that_fails(self):
         claim = {"id": "made-up", "source": "MAD 2.2", "claim": "It is.", "because": None,
@@ -109,7 +118,7 @@ class CommandTest(unittest.TestCase):
             broken = os.path.join(folder, "decoder.json")
             with open(broken, "w", encoding="utf-8") as file:
                 json.dump({"kind": "sweep"}, file)
-            with mock.patch.object(new_findings, "result", lambda *_: broken):
+            with mock.patch.object(load, "committed", lambda *_: broken):
                 code, err = self.run_main("-o", page)
             self.assertEqual((code, os.path.exists(page)), (2, False))
             self.assertIn(broken, err)
