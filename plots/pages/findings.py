@@ -115,7 +115,7 @@ def _speed():
         "First, the time: how many times as fast as with soft attention are the attention "
         "in a decoder and the whole decoder? It is the decoder of Britz, with random "
         f"weights ({_shape(cells)}). A gain that its interval shows is bold. If nothing is "
-        "bold in your row, soft attention costs you nothing.",
+        "bold in your row, we could not show that soft attention costs you time.",
         "",
         *markdown.table(head, rows),
         "",

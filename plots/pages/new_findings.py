@@ -91,22 +91,29 @@ def _noise():
 
 
 def _gap():
-    """Of random decoders whose energies are sharp, as those of trained ones are."""
+    """Of random decoders whose energies are sharp, and of one small trained model."""
     sharpness = 16
     document = load.read(load.committed("gap"), "gap")
+    model = load.read(load.committed("gap_model"), "model_gap")
+    trained_parts = model["gap"]["outputs"]
+    numbers = document["settings"]
     points = {point["feedback"]: point["mean"] for point in document["points"]
               if point["sharpness"] == sharpness}
     open_loop, closed = points[min(points)], points[max(points)]
     entries = open_loop["entries"]["mean_field"]
     return Finding(
-        "Training sees neither the contexts nor the outputs that decoding makes.",
+        "Where contexts are fed back, exact alpha is a mean field; and the loss sees one mean "
+        "context even where they are not.",
         "Total variation from training to the sampled process, of random decoders at "
         f"sharpness {sharpness}: without feedback entries agree ({_estimate(entries)}, chance "
-        f"alone {entries['floor']:.3f}), but the loss sees p(y) at the mean context, and "
-        f"outputs differ by {_estimate(open_loop['outputs']['sampling'])}; with contexts fed "
-        f"back, the mean field adds {_estimate(closed['outputs']['mean_field'])}. One state "
-        f"for each entry (the lattice) leaves {_estimate(closed['outputs']['lattice'])}.",
-        "gap", "gap --sharpness 16 --feedback 0,1", [document["context"]], "gap",
+        f"alone {entries['floor']:.3f}), but as the loss sees p(y) at the mean context outputs "
+        f"differ by {_estimate(open_loop['outputs']['sampling'])}; with contexts fed back, the "
+        f"mean field adds {_estimate(closed['outputs']['mean_field'])}, and one state for each "
+        f"entry (the lattice) leaves {_estimate(closed['outputs']['lattice'])}. A small trained "
+        f"model has {_estimate(trained_parts['sampling'])} of the first and "
+        f"{_estimate(trained_parts['mean_field'])} of the second.",
+        "gap", f"gap --sharpness {sharpness} --feedback 0,1 --decoders {numbers['decoders']} "
+        f"--paths {numbers['paths']}", [document["context"], model["context"]], "gap",
     )
 
 
@@ -140,7 +147,8 @@ def _policy():
             for line, points in lines.items() if line != "matcha"}
     return Finding(
         "Soft attention can stream, but reads every entry again.",
-        f"Attention in a decoder at T = U = {length}, beside soft attention that waits: "
+        f"Attention in a decoder at T = U = {length}, beside soft attention that waits, with "
+        "random weights whose largest energies pass the memory evenly: "
         + "; ".join(f"{names.label(line)}{'' if one['f'] is None else f' (f = {F})'}: "
                     f"{words.span_text(one)}, {one['lag']:.1f} entries late (DAL)"
                     for line, one in told.items()) + ".",
