@@ -178,6 +178,22 @@ void AddMissingParameters(const MadeArrays<Real>& from, MadeArrays<Real>& to) {
 }
 
 template <class Real>
+double RelativeBound(const TrainingSequence<Real>& one, const Config& config,
+                     bool must_agree) {
+  const MatrixView<Real>& attention = one.expectation.attention;
+  const auto factors = static_cast<double>(attention.rows + attention.cols);
+  const double relative = std::expm1(EnergyRounding(one.sequence, config)) +
+                          8 * kRoundoff<Real> * std::sqrt(factors);
+  if (must_agree && !(relative < 0.5)) {
+    throw std::runtime_error(fmt::format(
+        "rounding may move an output by {:.3g} times what it is; it cannot "
+        "be checked in this precision",
+        relative));
+  }
+  return relative;
+}
+
+template <class Real>
 double SumOfAbsolute(std::span<const Real> row) {
   return std::accumulate(row.begin(), row.end(), 0.0, [](double sum, Real x) {
     return sum + std::abs(static_cast<double>(x));
@@ -298,7 +314,7 @@ class TrainingGate {
     MadeArrays<Real> all_found = found;
     AddMissingParameters(reference, all_found);
     AddMissingParameters(all_found, reference);
-    const double relative = RelativeBound(one);
+    const double relative = RelativeBound(one, config_, must_agree_);
     const Scales<Real> scales(one, reference);
     const std::string place = fmt::format("draw {}, sequence {}", draw, b + 1);
     for (const auto& [name, array] : all_found) {
@@ -309,20 +325,6 @@ class TrainingGate {
                    allowed, one.expectation.attention.cols, place);
       if (!result_.message.empty()) return;
     }
-  }
-
-  double RelativeBound(const TrainingSequence<Real>& one) const {
-    const MatrixView<Real>& attention = one.expectation.attention;
-    const auto factors = static_cast<double>(attention.rows + attention.cols);
-    const double relative = std::expm1(EnergyRounding(one.sequence, config_)) +
-                            8 * kRoundoff<Real> * std::sqrt(factors);
-    if (must_agree_ && !(relative < 0.5)) {
-      throw std::runtime_error(fmt::format(
-          "rounding may move an output by {:.3g} times what it is; it cannot "
-          "be checked in this precision",
-          relative));
-    }
-    return relative;
   }
 
   // The bound of a row. Each of so many terms may underflow.
