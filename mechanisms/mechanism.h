@@ -142,8 +142,8 @@ struct VariantSpec {
   // Whether it is, in training, a published approximation, which need not agree
   // with `reference`. Every other variant must, and so must all in mode decode.
   bool approximates = false;
-  // The option that such a variant takes as a bound of the L1 error of every
-  // row of attention, which the gate holds it to; empty: nothing bounds it.
+  // The option that bounds how far, in L1, a row of attention may be from that
+  // of `reference`; empty: they agree, or nothing bounds it (`approximates`).
   std::string bound = {};
   // Whether it decodes with the whole memory alone, also where the mechanism is
   // online: what authors have timed.

@@ -221,12 +221,21 @@ std::vector<std::string> ColumnsOf(const TableRow& row) {
   return columns;
 }
 
+// The mechanism of a cell by the cell's name, with its policy: without it soft
+// attention would pass for that of the whole memory.
+std::string MechanismOf(const std::string& cell) {
+  std::string text = cell.substr(0, cell.find(' '));
+  const std::size_t policy = cell.find(fmt::format(" {}=", kPolicyOption));
+  if (policy == std::string::npos) return text;
+  return text + cell.substr(policy, cell.find(' ', policy + 1) - policy);
+}
+
 // What a reader of the rows has to know.
 std::vector<std::string> Notes(std::span<const TableRow> rows) {
   std::vector<std::string> notes;
   std::set<std::string> over;
   for (const TableRow& row : rows) {
-    if (row.speedup) over.insert(row.over->substr(0, row.over->find(' ')));
+    if (row.speedup) over.insert(MechanismOf(*row.over));
   }
   if (!over.empty()) {
     notes.push_back(fmt::format(

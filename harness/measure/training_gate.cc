@@ -87,19 +87,25 @@ double LargestCotangent(const TrainingSequence<Real>& one) {
   return largest;
 }
 
-// How much more than by rounding an array may differ where a variant has a
-// bound on the L1 error of every row of attention: of gradients of energies as
-// banded_selection.h says. Nothing for arrays that such a bound says little
-// about.
+// How many times the L1 error of a row of attention, or for gradients of
+// energies of the last row, an element of an array may be off because of it.
+// Nothing for arrays that such an error says little about.
+//
+// For dL/de banded_selection.h has the proof. With s_k the softmax of the chunk
+// that ends at k, beta(i, .) = sum over k of alpha(i, k) s_k, so
+//
+//   dL/du(i, j) = sum over k of alpha(i, k) s_k(j) (D(j) - s_k . D)
+//
+// where D(j) - s_k . D is at most (1 - s_k(j)) 2 D, and s (1 - s) at most 1/4.
 template <class Real>
-std::optional<double> Allowance(const TrainingSequence<Real>& one,
-                                const std::string& name, double bound) {
-  if (name == "attention" || name == "selection") return bound;
-  if (name == "contexts") return bound * LargestAbsolute(one.sequence.memory);
+std::optional<double> ErrorOfUnit(const TrainingSequence<Real>& one,
+                                  const std::string& name) {
+  if (name == "attention") return 1;
+  if (name == "contexts") return LargestAbsolute(one.sequence.memory);
   const double D = LargestCotangent(one);
   const double U = static_cast<double>(one.expectation.attention.rows);
-  if (name == "gradient of " + kEnergiesInput.name) return 1.5 * bound * U * D;
-  if (name == "gradient of " + kChunkEnergiesInput.name) return 2 * bound * D;
+  if (name == "gradient of " + kEnergiesInput.name) return 1.5 * U * D;
+  if (name == "gradient of " + kChunkEnergiesInput.name) return D / 2;
   return std::nullopt;
 }
 
@@ -141,6 +147,59 @@ class Scales {
   double least_of_gradients_ = 0;
 };
 
+// Says how far each row of an array may be off because of what was cut: row i
+// of attention by the certificate mass_cut[i], or where there is none by
+// `bound`. False for arrays that are not looked at.
+template <class Real>
+bool AllowCut(const TrainingSequence<Real>& one, const std::string& name,
+              double bound, std::span<const double> mass_cut,
+              std::span<double> allowed) {
+  const std::optional<double> error = ErrorOfUnit(one, name);
+  if (!error) return false;
+  // An energy has a part in the rows that follow, too.
+  const bool has_later = name == "gradient of " + kEnergiesInput.name;
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    const double cut = mass_cut.empty() ? bound
+                       : has_later      ? mass_cut.back()
+                                        : mass_cut[i];
+    allowed[i] = *error * std::min(bound, cut);
+  }
+  return true;
+}
+
+// The gradient of a parameter that nobody asked for is zero.
+template <class Real>
+void AddMissingParameters(const MadeArrays<Real>& from, MadeArrays<Real>& to) {
+  for (const auto& [name, array] : from) {
+    if (name == "attention") continue;
+    to.try_emplace(
+        name, Made<Real>{array.cols, std::vector<Real>(array.values.size())});
+  }
+}
+
+template <class Real>
+double RelativeBound(const TrainingSequence<Real>& one, const Config& config,
+                     bool must_agree) {
+  const MatrixView<Real>& attention = one.expectation.attention;
+  const auto factors = static_cast<double>(attention.rows + attention.cols);
+  const double relative = std::expm1(EnergyRounding(one.sequence, config)) +
+                          8 * kRoundoff<Real> * std::sqrt(factors);
+  if (must_agree && !(relative < 0.5)) {
+    throw std::runtime_error(fmt::format(
+        "rounding may move an output by {:.3g} times what it is; it cannot "
+        "be checked in this precision",
+        relative));
+  }
+  return relative;
+}
+
+template <class Real>
+double SumOfAbsolute(std::span<const Real> row) {
+  return std::accumulate(row.begin(), row.end(), 0.0, [](double sum, Real x) {
+    return sum + std::abs(static_cast<double>(x));
+  });
+}
+
 template <class Real>
 class TrainingGate {
  public:
@@ -161,7 +220,7 @@ class TrainingGate {
       const std::string& option = VariantOf(mechanism.Describe(), config).bound;
       if (!option.empty()) bound_ = config.Option<double>(option);
     }
-    if (!must_agree_ && !bound_) {
+    if (!must_agree_) {
       result_.error_bound = std::numeric_limits<double>::quiet_NaN();
     }
   }
@@ -200,8 +259,9 @@ class TrainingGate {
     if (peer_ != nullptr) return CheckDrawOfPeer(draw, batch.sequences);
     std::vector<MadeArrays<Real>> alone;
     for (std::size_t b = 0; b < batch.sequences.size(); ++b) {
-      alone.push_back(RunAlone(config_, batch.sequences[b]));
-      CompareWithReference(alone[b], draw, b);
+      BandReport band;
+      alone.push_back(RunAlone(config_, batch.sequences[b], &band));
+      CompareWithReference(alone[b], band.mass_cut, draw, b);
       if (!result_.message.empty()) return;
     }
     parameters.clear();
@@ -226,19 +286,22 @@ class TrainingGate {
     std::vector<MadeArrays<Real>> found;
     for (const auto& one : batch) found.push_back(Collect(one));
     for (std::size_t b = 0; b < found.size() && result_.message.empty(); ++b) {
-      CompareWithReference(found[b], draw, b);
+      CompareWithReference(found[b], {}, draw, b);
     }
   }
 
-  MadeArrays<Real> RunAlone(const Config& config,
-                            const TrainingSequence<Real>& one) const {
+  MadeArrays<Real> RunAlone(const Config& config, TrainingSequence<Real> one,
+                            BandReport* band = nullptr) const {
+    one.expectation.band = band;
     const std::span<const TrainingSequence<Real>> alone(&one, 1);
     ForgetOutputs(alone);
     TrainBatch(mechanism_, config, alone, 1);
     return Collect(one);
   }
 
-  void CompareWithReference(const MadeArrays<Real>& found, int draw,
+  // `mass_cut` has the certificate of each row, or nothing: then the bound.
+  void CompareWithReference(const MadeArrays<Real>& found,
+                            std::span<const double> mass_cut, int draw,
                             std::size_t b) {
     TrainingRequest request = request_;
     request.want_attention = true;  // for the scales
@@ -251,51 +314,22 @@ class TrainingGate {
     MadeArrays<Real> all_found = found;
     AddMissingParameters(reference, all_found);
     AddMissingParameters(all_found, reference);
-    const double relative = RelativeBound(one);
+    const double relative = RelativeBound(one, config_, must_agree_);
     const Scales<Real> scales(one, reference);
     const std::string place = fmt::format("draw {}, sequence {}", draw, b + 1);
     for (const auto& [name, array] : all_found) {
-      double allowed = 0;
-      if (bound_) {
-        const std::optional<double> allowance = Allowance(one, name, *bound_);
-        if (!allowance) continue;
-        allowed = *allowance;
-      }
-      CompareArray(name, View(all_found, name), View(reference, name), scales,
-                   relative, allowed, one.expectation.attention.cols, place);
+      const MatrixView<const Real> expected = View(reference, name);
+      std::vector<double> allowed(Size(expected.rows));
+      if (bound_ && !AllowCut(one, name, *bound_, mass_cut, allowed)) continue;
+      CompareArray(name, View(all_found, name), expected, scales, relative,
+                   allowed, one.expectation.attention.cols, place);
       if (!result_.message.empty()) return;
     }
   }
 
-  // The gradient of a parameter that nobody asked for is zero.
-  static void AddMissingParameters(const MadeArrays<Real>& from,
-                                   MadeArrays<Real>& to) {
-    for (const auto& [name, array] : from) {
-      if (name == "attention") continue;
-      to.try_emplace(
-          name, Made<Real>{array.cols, std::vector<Real>(array.values.size())});
-    }
-  }
-
-  double RelativeBound(const TrainingSequence<Real>& one) const {
-    const MatrixView<Real>& attention = one.expectation.attention;
-    const auto factors = static_cast<double>(attention.rows + attention.cols);
-    const double relative = std::expm1(EnergyRounding(one.sequence, config_)) +
-                            8 * kRoundoff<Real> * std::sqrt(factors);
-    if (is_bounded() && !(relative < 0.5)) {
-      throw std::runtime_error(fmt::format(
-          "rounding may move an output by {:.3g} times what it is; it cannot "
-          "be checked in this precision",
-          relative));
-    }
-    return relative;
-  }
-
-  bool is_bounded() const { return must_agree_ || bound_.has_value(); }
-
   // The bound of a row. Each of so many terms may underflow.
   double Bound(double relative, double scale, double allowed, Index terms) {
-    if (!is_bounded()) return 0;
+    if (!must_agree_) return 0;
     const double bound =
         relative * scale + allowed +
         static_cast<double>(terms) * std::numeric_limits<Real>::min();
@@ -306,8 +340,9 @@ class TrainingGate {
   void CompareArray(const std::string& name,
                     const MatrixView<const Real>& found,
                     const MatrixView<const Real>& reference,
-                    const Scales<Real>& scales, double relative, double allowed,
-                    Index terms, const std::string& place) {
+                    const Scales<Real>& scales, double relative,
+                    std::span<const double> allowed, Index terms,
+                    const std::string& place) {
     if (found.rows != reference.rows || found.cols != reference.cols) {
       result_.message = fmt::format(
           "{} of {} has another shape than the "
@@ -315,21 +350,31 @@ class TrainingGate {
           name, place);
       return;
     }
+    // A certificate is one of whole rows: it holds for the sum of their errors.
+    const bool sums_rows = bound_ && name == "attention";
     const std::vector<double> of_rows = scales(name, reference);
     for (Index i = 0; i < found.rows; ++i) {
-      const double bound = Bound(relative, of_rows[Size(i)], allowed, terms);
+      const double scale =
+          sums_rows ? SumOfAbsolute(reference.Row(i)) : of_rows[Size(i)];
+      const double bound = Bound(relative, scale, allowed[Size(i)],
+                                 sums_rows ? terms * found.cols : terms);
+      double sum = 0;
       for (Index j = 0; j < found.cols; ++j) {
-        const double error = std::abs(static_cast<double>(found(i, j)) -
-                                      static_cast<double>(reference(i, j)));
+        const double of_element =
+            std::abs(static_cast<double>(found(i, j)) -
+                     static_cast<double>(reference(i, j)));
+        sum += of_element;
+        const double error = sums_rows ? sum : of_element;
         // Both conditions are written so that NaN is kept, and fails.
         if (!std::isnan(result_.error) && !(error <= result_.error)) {
           result_.error = error;
         }
-        if (!is_bounded() || error <= bound) continue;
+        if (!must_agree_ || error <= bound) continue;
         result_.message = fmt::format(
-            "{} [{}, {}] of {}: differs by {:.3g} from the reference, bound "
+            "{} [{}{}] of {}: differs by {:.3g} from the reference, bound "
             "{:.3g}",
-            name, i + 1, j + 1, place, error, bound);
+            name, i + 1, sums_rows ? "" : fmt::format(", {}", j + 1), place,
+            error, bound);
         return;
       }
     }

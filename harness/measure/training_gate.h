@@ -36,13 +36,16 @@ namespace attnbench {
 // may be the sum of so many terms, each with less than it lost. A first factor
 // of 1/2 or more could tell nothing: that throws std::runtime_error. Variants
 // that need not agree (description.h) have their error recorded, without a
-// bound, and pass whatever it is. One with an option that bounds the L1 error
-// of its rows of attention (VariantSpec::bound, of `banded`) may differ by that
-// more in attention, by the largest |h| times it in contexts, and in gradients
-// of energies by what follows from it for every element
-// (monotonic/banded_selection.h). Of gradients of p it says nothing, and those
-// of memory, states and parameters are sums of so many elements that it says
-// next to nothing: they are not looked at.
+// bound, and pass whatever it is.
+//
+// One with an option that bounds the L1 error of its rows of attention
+// (VariantSpec::bound, of `banded`) is held to the certificate of each row: the
+// sum of the errors of a row of attention may be the mass that was cut up to it
+// (the bound where the variant does not tell that), and the rounding of all its
+// elements. Elements of contexts may be off by the largest |h| times that mass,
+// and gradients of energies by what follows from it. Of gradients of p it says
+// nothing, and those of memory, states and parameters are sums of so many
+// elements that it says next to nothing: they are not looked at.
 //
 // The first outputs of a draw are checked, for as many as 2^27 multiply-adds of
 // the reference serve: half of them for draw 0, the rest shared by the others,

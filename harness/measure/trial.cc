@@ -209,7 +209,9 @@ class TrainingTrial final : public Trial {
         TrainBatch<Real>(mechanism_, config_, std::span(&one, 1), 1);
       }
       CountOutputs(one, counts, square);
-      if (config_.mode == Mode::kGradient && !band.mass_cut.empty()) {
+      // In scope attention the gate holds gradients to their bound.
+      if (config_.mode == Mode::kGradient && !request_.attention_only &&
+          !band.mass_cut.empty()) {
         CountGradientError(one, counts);
       }
     }
@@ -268,59 +270,40 @@ class TrainingTrial final : public Trial {
   // Compares the gradients that a banded variant wrote with those of `exact`,
   // which overwrite them.
   void CountGradientError(TrainingSequence<Real>& one, Counts& counts) const {
-    std::vector<std::vector<double>> found;
-    // Of p it says nothing that the bound could be set beside
-    // (banded_selection.h has why): these are turned into gradients of
-    // energies.
-    const MatrixView<const Real> p =
-        one.sequence.inputs.scores.Find(kProbabilitiesInput.name);
-    const auto for_each = [&](const auto& use) {
-      for (const NamedArray<Real>& array : OutputsOf(one)) {
-        if (!array.name.starts_with("gradient of ")) continue;
-        const bool of_p =
-            array.name == "gradient of " + kProbabilitiesInput.name;
-        std::vector<double> values;
-        for (Index r = 0; r < array.values.rows; ++r) {
-          for (Index c = 0; c < array.values.cols; ++c) {
-            const auto value = static_cast<double>(array.values(r, c));
-            const auto x = of_p ? static_cast<double>(p(r, c)) : 0;
-            values.push_back(of_p ? value * x * (1 - x) : value);
-          }
-        }
-        use(values);
-      }
-    };
-    for_each(
-        [&](const std::vector<double>& values) { found.push_back(values); });
-    Config exact = config_;
-    exact.variant = "exact";
+    std::vector<double> found, exact;
+    CopyGradients(one, found);
+    Config config = config_;
+    config.variant = "exact";
     one.gradients.parameters = nullptr;
     one.expectation.band = nullptr;
-    TrainBatch<Real>(mechanism_, exact, std::span(&one, 1), 1);
+    TrainBatch<Real>(mechanism_, config, std::span(&one, 1), 1);
+    CopyGradients(one, exact);
     double error = 0, size = 0;
-    auto at = found.begin();
-    for_each([&](const std::vector<double>& values) {
-      for (std::size_t n = 0; n < values.size(); ++n) {
-        error += std::abs((*at)[n] - values[n]);
-        size += std::abs(values[n]);
+    for (std::size_t n = 0; n < exact.size(); ++n) {
+      error += std::abs(found[n] - exact[n]);
+      size += std::abs(exact[n]);
+    }
+    counts.band.Add({.gradient_error = error, .gradient_size = size});
+  }
+
+  static void CopyGradients(const TrainingSequence<Real>& one,
+                            std::vector<double>& values) {
+    for (const NamedArray<Real>& array : OutputsOf(one)) {
+      if (!array.name.starts_with("gradient of ")) continue;
+      for (Index r = 0; r < array.values.rows; ++r) {
+        const std::span<const Real> row = array.values.Row(r);
+        values.insert(values.end(), row.begin(), row.end());
       }
-      ++at;
-    });
-    Counts of_sequence;
-    of_sequence.band.gradient_error = error;
-    of_sequence.band.gradient_size = size;
-    Add(of_sequence, counts);
+    }
   }
 
   static void CountBand(const BandReport& band, Index T, Counts& counts) {
-    const double reach =
-        T == 0 ? 1 : static_cast<double>(band.reach) / static_cast<double>(T);
-    Counts of_sequence;
-    of_sequence.band.mass_cut = band.mass_cut.back();
-    of_sequence.band.reach = reach;
-    of_sequence.band.dense = band.dense ? 1 : 0;
-    of_sequence.band_sequences = 1;
-    Add(of_sequence, counts);
+    counts.band.Add({.mass_cut = band.mass_cut.back(),
+                     .reach = T == 0 ? 1
+                                     : static_cast<double>(band.reach) /
+                                           static_cast<double>(T),
+                     .dense = band.dense ? 1.0 : 0.0});
+    ++counts.band_sequences;
   }
 
   const Mechanism<Real>& mechanism_;
@@ -362,14 +345,8 @@ void Add(const Counts& from, Counts& to) {
   to.context_sum += from.context_sum;
   to.context_l2 += from.context_l2;
   to.latency.Add(from.latency);
-  to.band.mass_cut = std::max(to.band.mass_cut, from.band.mass_cut);
-  to.band.reach = std::min(to.band.reach, from.band.reach);
-  to.band.dense += from.band.dense;
+  to.band.Add(from.band);
   to.band_sequences += from.band_sequences;
-  if (from.band.gradient_error > to.band.gradient_error) {
-    to.band.gradient_error = from.band.gradient_error;
-    to.band.gradient_size = from.band.gradient_size;
-  }
   to.is_finite = to.is_finite && from.is_finite;
 }
 

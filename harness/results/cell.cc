@@ -177,6 +177,16 @@ Json CellConditions() {
           {"else", failed}};
 }
 
+void BandFigures::Add(const BandFigures& other) {
+  mass_cut = std::max(mass_cut, other.mass_cut);
+  reach = std::min(reach, other.reach);
+  dense += other.dense;
+  if (other.gradient_error > gradient_error) {
+    gradient_error = other.gradient_error;
+    gradient_size = other.gradient_size;
+  }
+}
+
 std::vector<std::string> PageFaultWarnings(std::span<const ResultCell> cells) {
   // What moves pages now and then, such as a kernel that balances its nodes,
   // costs a trial no more than this: some 10 us.
@@ -202,20 +212,21 @@ std::vector<std::string> PageFaultWarnings(std::span<const ResultCell> cells) {
 
 std::vector<std::string> BandWarnings(std::span<const ResultCell> cells) {
   const ResultCell* worst = nullptr;
-  std::int64_t number = 0;
+  std::int64_t number = 0, all = 0;
   for (const ResultCell& cell : cells) {
-    if (!cell.band || cell.band->reach >= 1) continue;
+    if (!cell.band) continue;
+    ++all;
+    if (cell.band->reach >= 1) continue;
     ++number;
     if (worst == nullptr || cell.band->reach < worst->band->reach)
       worst = &cell;
   }
   if (worst == nullptr) return {};
   return {fmt::format(
-      "the band of {} of {} cells never reaches the end of the memory, that of "
-      "{} at point {} least, {:.3g} of it: no energy behind was evaluated, and "
-      "none there has a gradient; exact shows what that loses",
-      number, cells.size(), worst->mechanism, worst->point,
-      worst->band->reach)};
+      "in {} of {} banded cells the band ends before the memory does, earliest "
+      "in {} at point {}, after {:.3g} % of it: entries behind it get no "
+      "gradient; variant exact shows what that costs",
+      number, all, worst->mechanism, worst->point, 100 * worst->band->reach)};
 }
 
 bool IsPeers(const CellIdentity& cell) {

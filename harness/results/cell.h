@@ -75,10 +75,12 @@ struct BandFigures {
   double mass_cut = 0;
   double reach = 1;
   double dense = 0;
-  // Of mode gradient: the L1 error of the gradients of scores, or of memory and
-  // states, against `exact`, and the L1 norm of these.
+  // Of mode gradient in scope full: the L1 error of the gradients of memory and
+  // states against `exact`, and the L1 norm of these.
   std::optional<double> gradient_error = {}, gradient_size = {};
 
+  // Takes the worst of both; `dense` becomes a sum.
+  void Add(const BandFigures& other);
   static void Fields(auto& self, auto& visit) {
     const Rule share{.minimum = 0, .maximum = 1};
     visit("mass_cut", self.mass_cut, share);
@@ -266,9 +268,10 @@ struct ResultCell : CellIdentity {
     visit("band", self.band,
           Rule{.description =
                    "of variant `banded`: `mass_cut`, the bound of the L1 error "
-                   "of every row of attention, and `gradient_error`, that of "
-                   "the gradients, beside their `gradient_size`, largest over "
-                   "the sequences; `reach`, the share of the memory up to the "
+                   "of every row of attention, and in scope full "
+                   "`gradient_error`, that of the gradients, beside their "
+                   "`gradient_size`, largest over the sequences; `reach`, the "
+                   "share of the memory up to the "
                    "last energy evaluated, least over them; `dense`, the share "
                    "of them computed as `exact` does",
                .absent_if_unset = true});

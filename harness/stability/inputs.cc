@@ -190,10 +190,9 @@ std::vector<StabilitySubject> StabilitySubjects(const Description& about,
   const Config base = DefaultConfig(about, mode);
   for (const VariantSpec& variant : about.variants) {
     if (variant.is_reference || !HasMode(variant, mode)) continue;
-    // A second exact algorithm is no question of stability.
+    // A second exact algorithm is no question of stability, nor is one whose
+    // error is asked for.
     if (variant.name != base.variant && !variant.approximates) continue;
-    // Nor is one whose error is asked for.
-    if (!variant.bound.empty()) continue;
     StabilitySubject subject{variant.name, "", base};
     subject.config.variant = variant.name;
     const std::vector<std::string> presets = PresetsOf(about, variant.name);

@@ -457,9 +457,9 @@ std::optional<std::string> OptionSkipReason(const Description& description,
     if (spec.at_most.empty() || found == cell.options.end()) continue;
     const auto value = std::get<std::int64_t>(found->second);
     if (value <= cell.Int(spec.at_most)) continue;
-    return fmt::format("option {} is {}, and {} is {}: it can be {} at most",
-                       spec.name, value, spec.at_most, cell.Int(spec.at_most),
-                       cell.Int(spec.at_most));
+    const std::int64_t most = cell.Int(spec.at_most);
+    return fmt::format("option {} is {}, but {} is {}: at most {} is allowed",
+                       spec.name, value, spec.at_most, most, most);
   }
   return std::nullopt;
 }

@@ -86,11 +86,6 @@ class Grid {
     return crossed;
   }
 
-  static bool Reads(const Config& config, const OptionSpec& option) {
-    return option.policy.empty() ||
-           config.Option<std::string>(kPolicyOption) == option.policy;
-  }
-
   void CrossAxes(const Crossing& crossing, Cases cases) {
     if (FindOption(about_, "chunk_width") != nullptr) {
       const Index T = cases[0].memory_length;
@@ -129,16 +124,11 @@ class Grid {
     for (const OptionSpec& option : about_.options) {
       const std::vector<OptionValue> values = ValuesOf(option, crossing);
       if (values.empty()) continue;
-      Cases read, unread;
-      for (VerifyCase& one : cases) {
-        (Reads(one.config, option) ? read : unread).push_back(std::move(one));
-      }
       cases =
-          Cross(read, values, [&](const OptionValue& value, Config& config) {
+          Cross(cases, values, [&](const OptionValue& value, Config& config) {
             config.options[option.name] = value;
             return fmt::format("{}={}", option.name, OptionText(value));
           });
-      std::ranges::move(unread, std::back_inserter(cases));
     }
     for (VerifyCase& one : cases) {
       one.name += " scores=";
@@ -151,6 +141,8 @@ class Grid {
   // alone.
   std::vector<OptionValue> ValuesOf(const OptionSpec& option,
                                     const Crossing& crossing) const {
+    // No training is the expectation of decoding by a policy.
+    if (option.name == kPolicyOption) return {};
     const auto found = options_.find(option.name);
     if (found != options_.end()) return {found->second};
     if (!option.verified.empty() || !crossing.options) return option.verified;
@@ -353,8 +345,8 @@ std::string MethodName(VerifyMethod method) {
 std::vector<VerifyCase> MakeVerifyCases(
     const Description& description, bool quick,
     const std::map<std::string, OptionValue>& options) {
-  Config config;
-  config.options = options;
+  Config config = DefaultConfig(description);
+  for (const auto& [name, value] : options) config.options[name] = value;
   for (const auto& [name, value] :
        SamplingConfig(description, config).options) {
     const auto found = options.find(name);
@@ -362,6 +354,12 @@ std::vector<VerifyCase> MakeVerifyCases(
     throw UserError("option " + name,
                     fmt::format("is {}, and trials need {}",
                                 OptionText(found->second), OptionText(value)));
+  }
+  if (HasPolicy(description, config)) {
+    throw UserError("option " + std::string(kPolicyOption),
+                    fmt::format("{}: no training is the expectation of a "
+                                "policy; run-sweep holds it to the reference",
+                                config.Option<std::string>(kPolicyOption)));
   }
   if (!HasMode(description, Mode::kExpect)) return {};
   Grid grid(description, options);

@@ -47,7 +47,7 @@ struct VerifyCase {
 // All cases of a mechanism, except those that need a mode that it lacks.
 // `options` are the same in all cases; of the others every case is crossed with
 // OptionSpec::verified, and some with OptionSpec::allowed. Throws UserError for
-// an option that the trials must set otherwise.
+// an option that the trials must set otherwise, and for a policy.
 std::vector<VerifyCase> MakeVerifyCases(
     const Description& description, bool quick,
     const std::map<std::string, OptionValue>& options = {});

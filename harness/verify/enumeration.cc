@@ -244,11 +244,6 @@ void CompareWithDecoded(VerifySubject& subject, const Trained& trained,
   quantities.back().CompareExact(trained.attention, decoded.attention);
   quantities.push_back(Quantity::Exact("context", kValueTolerance));
   quantities.back().CompareExact(trained.contexts, decoded.contexts);
-  if (subject.has_policy()) {
-    quantities.push_back(Quantity::Exact("entries read", kValueTolerance));
-    quantities.back().CompareExact(trained.reads, ReadsOf(decoded));
-    return;
-  }
   CompareBothModes(trained, quantities);
   const auto loss = [&] {
     subject.Sample(0, decoded);

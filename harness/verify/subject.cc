@@ -88,29 +88,7 @@ Decoded VerifySubject::MakeDecoded() const {
           std::vector<StepTrace>(Size(U()))};
 }
 
-Table<double> ReadsOf(const Decoded& decoded) {
-  Table<double> reads(std::ssize(decoded.steps), 1);
-  std::ranges::transform(
-      decoded.steps, reads.values.begin(),
-      [](const StepTrace& step) { return static_cast<double>(step.end); });
-  return reads;
-}
-
-Trained VerifySubject::DecodedByReference() const {
-  Config config = case_.config;
-  config.variant = "reference";
-  config.want_weights = true;
-  Decoded decoded = MakeDecoded();
-  Decode(config, inputs_.MakeSequence(decoded.contexts), 0, decoded);
-  Trained trained;
-  trained.reads = ReadsOf(decoded);
-  trained.attention = std::move(decoded.attention);
-  trained.contexts = std::move(decoded.contexts);
-  return trained;
-}
-
 Trained VerifySubject::Train() const {
-  if (has_policy()) return DecodedByReference();
   Trained trained;
   trained.attention = Table<double>(U(), T());
   trained.selection = Table<double>(U(), T());

@@ -19,9 +19,7 @@ inline constexpr double kDifferenceTolerance = 1e-6;
 // The rounding of sums of products of probabilities, in double.
 inline constexpr double kValueTolerance = 1e-12;
 
-// The results of Expect and Gradient for a case. Under a policy (HasPolicy),
-// which no training is the expectation of, attention, contexts and reads are
-// those that variant `reference` decodes, and there are no gradients.
+// The results of Expect and Gradient for a case.
 struct Trained {
   Table<double> attention;  // [U, T]
   Table<double> selection;  // [U, T], zero where nothing is chosen
@@ -31,8 +29,6 @@ struct Trained {
   // if the mechanism has no mode gradient, as every case has a memory.
   std::map<std::string, Table<double>> gradients;
   Table<double> attention_beside_gradients;
-  Table<double>
-      reads;  // under a policy: entries read before each output [U, 1]
 };
 
 // The output of decoding one sequence.
@@ -42,9 +38,6 @@ struct Decoded {
   // Of each output the choice of its first head, and what all heads weight.
   std::vector<StepTrace> steps;
 };
-
-// The end of what each output weighs, [U, 1].
-Table<double> ReadsOf(const Decoded& decoded);
 
 class VerifySubject {
  public:
@@ -74,7 +67,6 @@ class VerifySubject {
   double Loss(const Decoded& decoded, Index i) const;
   double Loss(const Decoded& decoded) const;
 
-  bool has_policy() const { return HasPolicy(about_, case_.config); }
   // p [U, T] and 1 - p, if the case gives scores of the choice.
   bool knows_probabilities() const { return !p_.values.empty(); }
   const Table<double>& p() const { return p_; }
@@ -93,7 +85,6 @@ class VerifySubject {
   bool HasEnd(EndPolicy end) const;
   void Expect(const Expectation<double>& out, Table<double>& contexts) const;
   void AddGradients(Trained& trained) const;
-  Trained DecodedByReference() const;
   void Decode(const Config& config, const Sequence<double>& sequence,
               std::uint32_t trial, Decoded& decoded) const;
 

@@ -186,7 +186,7 @@ void AddEnergyGradient(const Config& config, const Sequence<Real>& sequence,
 }
 
 double EnergyGradientFlops(const Config& config, Index memory_length,
-                           Index output_length) {
+                           Index output_length, double pairs) {
   const auto d = static_cast<double>(config.dim);
   const auto T = static_cast<double>(memory_length);
   const auto U = static_cast<double>(output_length);
@@ -201,7 +201,7 @@ double EnergyGradientFlops(const Config& config, Index memory_length,
   // product and a sum for v; r - r^2 times G, and two sums for it. Each state
   // and entry takes a key with its exp, and a product each for itself and its
   // matrix. The rest is for b and v^.
-  return 9 * U * T * d + 6 * d * d * (U + T) + d * (3 * U + 5 * T);
+  return 9 * pairs * d + 6 * d * d * (U + T) + d * (3 * U + 5 * T);
 }
 
 template void AddEnergyGradient(const Config&, const Sequence<float>&,

@@ -26,9 +26,11 @@ void AddReferenceEnergyGradient(const Config& config,
                                 const MatrixView<const Wider<Real>>& d_energies,
                                 const Gradients<Real>& gradients);
 
-// Flops of AddEnergyGradient for T entries and U outputs.
+// Flops of AddEnergyGradient for T entries and U outputs, `pairs` of which have
+// a derivative that is not 0: additive energies pass over the others, and for
+// the rest all pairs are one product.
 double EnergyGradientFlops(const Config& config, Index memory_length,
-                           Index output_length);
+                           Index output_length, double pairs);
 
 }  // namespace attnbench
 

@@ -81,13 +81,131 @@ void WriteTable(const BandRows& rows, std::span<const Real> values,
   }
 }
 
+// What follows from alpha on a band where attention is not alpha itself:
+// attention on the chunks that end in it, and back.
+template <class Real>
+class BandedChunks {
+ public:
+  BandedChunks(const Config& config, MakeChunkExpectation<Real> make_chunk)
+      : config_(config),
+        chunk_(make_chunk == nullptr ? nullptr : make_chunk(config)) {}
+
+  bool exist() const { return chunk_ != nullptr; }
+  const BandRows& rows() const { return rows_; }
+  // In the order of `rows`.
+  std::span<const Real> attention() const { return beta_; }
+  std::span<const Real> d_energies() const { return d_u_; }
+
+  void Forward(const Sequence<Real>& sequence, std::span<const Real> states,
+               const Band<Real>& band) {
+    FindRows(band.rows);
+    u_.resize(rows_.size());
+    beta_.resize(rows_.size());
+    chosen_.assign(rows_.size(), 0);
+    ForEachPart(band.rows,
+                [&](std::size_t to, std::size_t from, std::size_t size) {
+                  std::copy_n(&band.alpha[from], size, &chosen_[to]);
+                });
+    const auto energy = MakeEnergy(config_, sequence.inputs, EnergyRole::kChunk,
+                                   EnergyUse::kMany);
+    energy->Append(sequence.memory);
+    energy->SetStates(rows_.count(), states);
+    for (Index i = 0; i < rows_.count(); ++i) {
+      if (!rows_.Row(i).empty()) energy->UseState(i, i);
+      for (const BandSegment& part : rows_.Row(i)) {
+        energy->Evaluate(part.begin, part.end - part.begin, &u_[part.at]);
+        chunk_->Forward(Choices(part), Part(beta_, part));
+      }
+    }
+  }
+
+  // From dL/d attention writes dL/d alpha of the band, and d_energies.
+  void Backward(const Band<Real>& band, std::span<const Real> d_attention,
+                std::span<Carry<Real>> d_alpha) {
+    d_chosen_.resize(rows_.size());
+    d_u_.resize(rows_.size());
+    for (const BandSegment& part : rows_.segments) {
+      chunk_->Backward(Choices(part), Part(d_attention, part),
+                       {.start = {},
+                        .p = {},
+                        .selection = Part(d_chosen_, part),
+                        .chunk_energies = Part(d_u_, part)});
+    }
+    ForEachPart(band.rows,
+                [&](std::size_t to, std::size_t from, std::size_t size) {
+                  std::copy_n(&d_chosen_[to], size, &d_alpha[from]);
+                });
+  }
+
+ private:
+  // The entries of chunks that end in the band: [begin - w + 1, end) of each
+  // segment, joined where they meet, and all that lie in one are one chunk step
+  // of a shorter memory. Windows of its first entries are cut, but nothing was
+  // chosen there.
+  void FindRows(const BandRows& band) {
+    const Index width = config_.Option<Index>("chunk_width");
+    rows_.segments.clear();
+    rows_.ends.clear();
+    std::size_t at = 0;
+    for (Index i = 0; i < band.count(); ++i) {
+      const std::size_t of_row = rows_.segments.size();
+      for (const BandSegment& part : band.Row(i)) {
+        const Index begin = part.begin < width ? 0 : part.begin - width + 1;
+        const bool joins = rows_.segments.size() > of_row &&
+                           begin <= rows_.segments.back().end;
+        if (!joins) rows_.segments.push_back({begin, begin, at});
+        BandSegment& last = rows_.segments.back();
+        last.end = part.end;
+        at = last.at + last.size();
+      }
+      rows_.ends.push_back(rows_.segments.size());
+    }
+  }
+
+  // Calls use(to, from, size) for every segment of the band, with where its
+  // entries stand in the arrays of chunks, and in those of the band.
+  template <class Use>
+  void ForEachPart(const BandRows& band, const Use& use) const {
+    for (Index i = 0; i < band.count(); ++i) {
+      auto chunk = rows_.Row(i).begin();
+      for (const BandSegment& part : band.Row(i)) {
+        while (chunk->end < part.end) ++chunk;
+        use(chunk->at + Size(part.begin - chunk->begin), part.at, part.size());
+      }
+    }
+  }
+
+  template <class Number, class Values>
+  static MatrixView<Number> View(Values& values, const BandSegment& part) {
+    return {&values[part.at], 1, part.end - part.begin};
+  }
+  template <class Values>
+  static auto Part(Values& values, const BandSegment& part) {
+    return View<std::remove_reference_t<decltype(values[0])>>(values, part);
+  }
+  ChoiceRows<Real> Choices(const BandSegment& part) const {
+    return {.start = {},
+            .p = {},
+            .complement = {},
+            .selection = Part(chosen_, part),
+            .chunk_energies = Part(u_, part)};
+  }
+
+  const Config& config_;
+  const std::unique_ptr<ChunkExpectation<Real>> chunk_;
+  BandRows rows_;
+  Buffer<Real> chosen_, u_, beta_;  // alpha, energies and attention there
+  Buffer<Real> d_u_;
+  Buffer<Carry<Real>> d_chosen_;
+};
+
 template <class Real>
 class BandedTrainer final : public SequenceTrainer<Real> {
  public:
   BandedTrainer(const Config& config, MakeChunkExpectation<Real> make_chunk)
       : config_(config),
         exact_(config, MakeHardExpectation<Real>(config, make_chunk)),
-        chunk_(make_chunk == nullptr ? nullptr : make_chunk(config)),
+        chunks_(config, make_chunk),
         selection_(config.end, config.Option<double>("bound")) {}
 
   void Expect(const Sequence<Real>& sequence,
@@ -116,33 +234,35 @@ class BandedTrainer final : public SequenceTrainer<Real> {
         band_.rows, d_choice_,
         given(probabilities_ ? kProbabilitiesInput : kEnergiesInput));
     const MatrixView<Real> d_chunk = given(kChunkEnergiesInput);
-    if (chunk_) {
-      WriteTable<Real>(chunks_, d_u_, d_chunk);
+    if (chunks_.exist()) {
+      WriteTable<Real>(chunks_.rows(), chunks_.d_energies(), d_chunk);
     } else {
       ClearTable(d_chunk);
     }
     if (!sequence.inputs.scores.empty()) return;
     AddEnergies(sequence, EnergyRole::kAttention, band_.rows, d_choice_,
                 gradients);
-    if (chunk_) {
-      AddEnergies(sequence, EnergyRole::kChunk, chunks_, d_u_, gradients);
+    if (chunks_.exist()) {
+      AddEnergies(sequence, EnergyRole::kChunk, chunks_.rows(),
+                  chunks_.d_energies(), gradients);
     }
   }
 
  private:
   // Entries of attention: of the band, or of the chunks.
   const BandRows& attention_rows() const {
-    return chunk_ ? chunks_ : band_.rows;
+    return chunks_.exist() ? chunks_.rows() : band_.rows;
   }
   std::span<const Real> attention() const {
-    return chunk_ ? beta_ : band_.alpha;
+    if (chunks_.exist()) return chunks_.attention();
+    return band_.alpha;
   }
 
   // All energies are evaluated once more, and q of `exact` is nobody's.
   Expectation<Real> Dense(const Expectation<Real>& out) {
     const double all = static_cast<double>(U_) * static_cast<double>(T_);
     band_.report.energies += all;
-    if (chunk_) band_.report.chunk_energies = all;
+    if (chunks_.exist()) band_.report.chunk_energies = all;
     return {.attention = out.attention, .selection = out.selection};
   }
 
@@ -156,81 +276,13 @@ class BandedTrainer final : public SequenceTrainer<Real> {
     if (!selection_.Forward(U_, T_, sequence.inputs.start, source, band_)) {
       return false;
     }
-    if (chunk_) MakeChunks(sequence, states);
+    if (chunks_.exist()) {
+      chunks_.Forward(sequence, states, band_);
+      band_.report.chunk_energies =
+          static_cast<double>(chunks_.attention().size());
+    }
     if (out.band != nullptr) *out.band = band_.report;
     return true;
-  }
-
-  // The entries of chunks that end in the band: [begin - w + 1, end) of each
-  // segment, joined where they meet, and all that lie in one are one chunk step
-  // of a shorter memory. Windows of its first entries are cut, but nothing was
-  // chosen there.
-  void MakeChunks(const Sequence<Real>& sequence,
-                  std::span<const Real> states) {
-    const Index width = config_.Option<Index>("chunk_width");
-    chunks_.segments.clear();
-    chunks_.ends.clear();
-    std::size_t at = 0;
-    for (Index i = 0; i < U_; ++i) {
-      const std::size_t of_row = chunks_.segments.size();
-      for (const BandSegment& part : band_.rows.Row(i)) {
-        const Index begin = part.begin < width ? 0 : part.begin - width + 1;
-        const bool joins = chunks_.segments.size() > of_row &&
-                           begin <= chunks_.segments.back().end;
-        if (!joins) chunks_.segments.push_back({begin, begin, at});
-        BandSegment& last = chunks_.segments.back();
-        last.end = part.end;
-        at = last.at + last.size();
-      }
-      chunks_.ends.push_back(chunks_.segments.size());
-    }
-    u_.resize(at);
-    beta_.resize(at);
-    chosen_.assign(at, 0);
-    band_.report.chunk_energies = static_cast<double>(at);
-    const auto energy = MakeEnergy(config_, sequence.inputs, EnergyRole::kChunk,
-                                   EnergyUse::kMany);
-    energy->Append(sequence.memory);
-    energy->SetStates(U_, states);
-    ForEachChunkPart([&](std::size_t to, std::size_t from, std::size_t size) {
-      std::copy_n(&band_.alpha[from], size, &chosen_[to]);
-    });
-    for (Index i = 0; i < U_; ++i) {
-      if (!chunks_.Row(i).empty()) energy->UseState(i, i);
-      for (const BandSegment& part : chunks_.Row(i)) {
-        energy->Evaluate(part.begin, part.end - part.begin, &u_[part.at]);
-        chunk_->Forward(ChunkRows(part), Part(beta_, part));
-      }
-    }
-  }
-
-  // Calls use(to, from, size) for every segment of the band, with where its
-  // entries stand in the arrays of chunks, and in those of the band.
-  template <class Use>
-  void ForEachChunkPart(const Use& use) const {
-    for (Index i = 0; i < U_; ++i) {
-      auto chunk = chunks_.Row(i).begin();
-      for (const BandSegment& part : band_.rows.Row(i)) {
-        while (chunk->end < part.end) ++chunk;
-        use(chunk->at + Size(part.begin - chunk->begin), part.at, part.size());
-      }
-    }
-  }
-
-  template <class Number, class Values>
-  static MatrixView<Number> View(Values& values, const BandSegment& part) {
-    return {&values[part.at], 1, part.end - part.begin};
-  }
-  template <class Values>
-  static auto Part(Values& values, const BandSegment& part) {
-    return View<std::remove_reference_t<decltype(values[0])>>(values, part);
-  }
-  ChoiceRows<Real> ChunkRows(const BandSegment& part) const {
-    return {.start = {},
-            .p = {},
-            .complement = {},
-            .selection = Part(chosen_, part),
-            .chunk_energies = Part(u_, part)};
   }
 
   void WriteOutputs(const Sequence<Real>& sequence,
@@ -282,19 +334,8 @@ class BandedTrainer final : public SequenceTrainer<Real> {
                           std::span<Real> d_start) {
     MakeAttentionCotangent(sequence, cotangent);
     d_alpha_.assign(band_.alpha.size(), 0);
-    if (chunk_) {
-      d_chosen_.resize(beta_.size());
-      d_u_.resize(beta_.size());
-      for (const BandSegment& part : chunks_.segments) {
-        chunk_->Backward(ChunkRows(part), Part(d_attention_, part),
-                         {.start = {},
-                          .p = {},
-                          .selection = Part(d_chosen_, part),
-                          .chunk_energies = Part(d_u_, part)});
-      }
-      ForEachChunkPart([&](std::size_t to, std::size_t from, std::size_t size) {
-        std::copy_n(&d_chosen_[to], size, &d_alpha_[from]);
-      });
+    if (chunks_.exist()) {
+      chunks_.Backward(band_, d_attention_, d_alpha_);
     } else {
       std::ranges::copy(d_attention_, d_alpha_.begin());
     }
@@ -344,17 +385,14 @@ class BandedTrainer final : public SequenceTrainer<Real> {
   const Config& config_;
   const Kernels<Real>& kernels_ = BestKernels<Real>();
   FunctionTrainer<Real> exact_;  // where the band is too wide
-  const std::unique_ptr<ChunkExpectation<Real>> chunk_;
+  BandedChunks<Real> chunks_;
   BandedSelection<Real> selection_;
   Index T_ = 0, U_ = 0;
   bool probabilities_ = false;
   Band<Real> band_;
-  // With chunks: their entries, and alpha, u and beta there.
-  BandRows chunks_;
-  Buffer<Real> chosen_, u_, beta_;
-  // Derivatives in the order of the band, or of chunks.
-  Buffer<Real> d_attention_, d_choice_, d_u_;
-  Buffer<Carry<Real>> d_alpha_, d_chosen_;
+  Buffer<Real> d_attention_;  // in the order of attention_rows
+  Buffer<Real> d_choice_;     // in that of the band
+  Buffer<Carry<Real>> d_alpha_;
   UnsetBuffer<Real> table_;
   Buffer<Real> states_;  // without their padding
 };

@@ -192,7 +192,7 @@ Description HardDescription(Description about, bool has_chunk_energies,
   approximate.insert(approximate.end(), published.begin(), published.end());
   for (VariantSpec variant : approximate) {
     variant.modes = {Mode::kExpect, Mode::kGradient};
-    variant.approximates = true;
+    variant.approximates = variant.bound.empty();
     about.variants.push_back(variant);
   }
   for (const auto& options : {Options(), ParallelOptions()}) {

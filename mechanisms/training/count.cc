@@ -68,10 +68,11 @@ Operations CountTraining(const Config& config, const CountedWork& work,
     other_rows += U * energy.rows_per_state +
                   evaluated * energy.parameter_rows_per_energy;
     if (with_gradient) {
-      total.flops += EnergyGradientFlops(config, work.memory_length, U_outputs);
+      total.flops +=
+          EnergyGradientFlops(config, work.memory_length, U_outputs, evaluated);
       // The memory is read again, pair by pair where there is a tanh, and its
       // gradient is written.
-      total.memory_rows += (IsAdditive(config.energy) ? T * U : T) + T;
+      total.memory_rows += (IsAdditive(config.energy) ? evaluated : T) + T;
       other_rows += 2 * U;
     }
   }

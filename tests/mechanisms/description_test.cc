@@ -118,6 +118,7 @@ TEST(Variants, MustAgreeUnlessTheyOnlyApproximateTraining) {
         std::tuple("reference", Mode::kExpect, true),
         std::tuple("parallel", Mode::kExpect, false),
         std::tuple("parallel", Mode::kGradient, false),
+        std::tuple("banded", Mode::kExpect, true),
         std::tuple("published_O3", Mode::kDecode, true)}) {
     config.variant = variant;
     config.mode = mode;

@@ -3,6 +3,7 @@ gradients of something else. It runs for each path of attnbench.torch.
 """
 
 import unittest
+from functools import partial
 
 import torch
 from torch.autograd import gradcheck
@@ -78,14 +79,43 @@ class BandedTest(unittest.TestCase):
             self.assertTrue(
                 ((beta - band.weights).abs().sum(3) <= band.mass_cut + 1e-12).all(), width)
 
+    def test_what_lies_beyond_a_length_is_not_read(self):
+        lengths = torch.tensor([600, 250])
+        energies = sharp_energies(70, 600)
+        u = torch.randn(B, H, 70, 600, generator=torch.Generator().manual_seed(6),
+                        dtype=torch.double).to(energies.device)
+        start = torch.zeros(B, H, 600, dtype=torch.double)
+        start[..., 3], start[..., 240] = 0.25, 0.5
+        for table in (energies, u, start):
+            table[1, ..., 250:] = torch.nan
+        u.requires_grad_()
+        given = {"energies": energies, "lengths": lengths, "start": start}
+        beta, alpha = at.mocha_attention(u, 3, **given)
+        band = at.banded_attention(1e-3, chunk_energies=u, width=3, **given)
+        self.hold(band, alpha, 1e-3)
+        self.assertTrue(((beta - band.weights).abs().sum(3) <= band.mass_cut + 1e-12).all())
+        band.weights.square().sum().backward()
+        self.assertEqual(float(u.grad[1, ..., 250:].abs().sum()), 0)
+        self.hold(at.banded_attention(1e-3, **given), alpha, 1e-3)
+
     def test_f32_keeps_the_bound_and_half_is_computed_in_it(self):
         energies = sharp_energies(100, 1200)
         alpha = at.monotonic_attention(energies=energies)
         band = at.banded_attention(1e-4, energies=energies.float())
         error = (alpha - band.alpha.double()).abs().sum(3)
         self.assertTrue((error <= band.mass_cut.double() + 1e-4).all())
-        self.assertEqual(at.banded_attention(0.1, energies=energies.half()).alpha.dtype,
-                         torch.float32)
+        for short in (torch.half, torch.bfloat16):
+            table = energies.to(short)
+            start = torch.full((B, H, 1200), 1 / 1200).to(table)
+            for more in ({}, {"start": start}):
+                exact = at.monotonic_attention(energies=table.float(), **{
+                    name: one.float() for name, one in more.items()})
+                band = at.banded_attention(0.1, energies=table, chunk_energies=table, width=1,
+                                           **more)
+                self.assertEqual((band.alpha.dtype, band.weights.dtype), (short, short))
+                # Rounding to 8 bits moves a row of sum 1 by less.
+                error = (exact - band.alpha.float()).abs().sum(3)
+                self.assertTrue((error <= band.mass_cut + 0.004).all())
 
     def test_gradients_are_those_of_the_band(self):
         U, T = 40, 200
@@ -166,9 +196,38 @@ class BandedTest(unittest.TestCase):
             at.banded_attention(0.1, p=p, end="restart")
         with self.assertRaisesRegex(ValueError, "either p or energies"):
             at.banded_attention(0.1)
-        with self.assertRaisesRegex(ValueError, "chunk_energies must be"):
+        with self.assertRaisesRegex(ValueError, r"chunk_energies of shape \[1, 1, 3, 4\] does not"):
             at.banded_attention(0.1, p=p, chunk_energies=p[..., 1:])
-        self.assertEqual(at.banded_attention(0.1, p=p[:, :, :0]).alpha.shape, (1, 1, 0, 5))
+        with self.assertRaisesRegex(TypeError, "chunk_energies must have the type of p"):
+            at.banded_attention(0.1, p=p, chunk_energies=p.double())
+        with self.assertRaisesRegex(ValueError, "p must be .B, H, U, T., but has 3 dimensions"):
+            at.banded_attention(0.1, p=p[0])
+
+    def test_a_start_is_refused_as_the_exact_functions_do(self):
+        p = torch.rand(1, 1, 3, 5)
+        negative = torch.zeros(1, 1, 5)
+        negative[0, 0, 2] = -1
+        for start, error in ((torch.zeros(1, 1, 10), ValueError), (negative, ValueError),
+                             (torch.full((1, 1, 5), torch.nan), ValueError),
+                             (torch.zeros(1, 5), ValueError),
+                             (torch.zeros(1, 1, 5).half(), TypeError)):
+            said = []
+            for attend in (at.monotonic_attention, partial(at.banded_attention, 0.1)):
+                with self.assertRaises(error) as caught:
+                    attend(p=p, start=start)
+                said.append(str(caught.exception).split("\n")[0])
+            self.assertEqual(*said)
+
+    def test_nothing_is_empty_tables(self):
+        for shape in ((0, 2, 3, 5), (2, 0, 3, 5), (1, 1, 0, 5), (1, 1, 3, 0)):
+            p = torch.rand(shape)
+            for more in ({}, {"start": torch.zeros(shape[:2] + shape[3:])},
+                         {"chunk_energies": p, "width": 2},
+                         {"lengths": torch.zeros(shape[0], dtype=torch.int64)}):
+                band = at.banded_attention(0.1, p=p, **more)
+                self.assertEqual((band.weights.shape, band.alpha.shape), (p.shape, p.shape))
+                self.assertEqual(band.mass_cut.shape, p.shape[:3])
+                self.assertEqual((band.energies, band.reach), (0, 0))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attnbench.torch import arguments, functions
+from attnbench.torch.portable import checks
 
 BLOCK = 32  # outputs that share a window
 LEAST_WIDTH = 64  # of a window that is tried first
@@ -56,19 +57,15 @@ def banded_attention(
     if (p is None) == (energies is None):
         raise ValueError("give either p or energies, and not both")
     given = energies if p is None else p
-    for name, table in (("energies", energies), ("p", p), ("chunk_energies", chunk_energies)):
-        if table is None:
-            continue
-        arguments.check_floating(name, table, "[B, H, U, T]", 4)
-        if table.shape != given.shape or table.dim() != 4:
-            raise ValueError(f"{name} must be [B, H, U, T] = {list(given.shape)}, but its shape"
-                             f" is {list(table.shape)}")
+    of_call = checks.Arguments("energies" if p is None else "p", given, "[B, H, U, T]")
+    if chunk_energies is not None:
+        of_call.check("chunk_energies", chunk_energies, "[B, H, U, T]", given.shape)
     arguments.check_width(width)
     if lengths is not None:
         lengths = arguments.take_lengths("lengths", lengths, given, given.size(3))
 
     def part_of(table):
-        return lambda rows, columns: arguments.exact(table[:, :, rows, columns])
+        return lambda rows, columns: table[:, :, rows, columns]
 
     chunks = None if chunk_energies is None else part_of(chunk_energies)
     return evaluate(bound, given.shape, part_of(given), p is not None, lengths, start, end, chunks,
@@ -88,16 +85,15 @@ def evaluate(bound, shape, scores_of, are_probabilities, lengths, start, end,
             " the last entry")
     B, H, U, T = shape
     band = _Band(shape, scores_of, are_probabilities, lengths, end)
+    given = scores_of(slice(0, 0), slice(0, 0))
+    begin, reach, count = band.begin(start, given), 0, 0
+    if B * H * U == 0:
+        empty = given.new_zeros(shape)
+        return Banded(empty, empty, begin.new_zeros(B, H, U), 0, 0)
     alphas, weights, cuts = [], [], []
-    begin, cut, reach, count = start, None, 0, 0
+    cut = begin.detach().new_zeros(B, H)
     for first in range(0, U, BLOCK):
         rows = slice(first, min(first + BLOCK, U))
-        if begin is None:
-            probe = scores_of(rows, slice(0, 0))
-            begin = probe.new_zeros(B, H, T)
-            begin[..., :1] = 1
-        if cut is None:
-            cut = begin.detach().new_zeros(B, H)
         share = (bound - cut) * ((rows.stop - first) / (U - first))
         block = band.search(rows, begin, share)
         seen = slice(block.first, block.first + block.width)
@@ -108,11 +104,10 @@ def evaluate(bound, shape, scores_of, are_probabilities, lengths, start, end,
         cuts.append(cut.unsqueeze(2) + block.cut)
         cut = cuts[-1][..., -1]
         begin = alphas[-1][:, :, -1]
-    if not alphas:
-        empty = scores_of(slice(0, 0), slice(0, T))
-        return Banded(empty, empty, empty.new_zeros(B, H, 0), 0, 0)
-    alpha = torch.cat(alphas, 2)
-    made = alpha if chunk_energies_of is None else torch.cat(weights, 2)
+    alpha = arguments.in_type_of(given, torch.cat(alphas, 2))
+    made = alpha
+    if chunk_energies_of is not None:
+        made = arguments.in_type_of(given, torch.cat(weights, 2))
     return Banded(made, alpha, torch.cat(cuts, 2), count, reach)
 
 
@@ -128,9 +123,12 @@ def _weigh(band, block, rows, begin, chunk_energies_of, width):
     # Nothing begins at the entries before, which chunks reach back to.
     alpha_of = {name: pad(table, (before, 0), value=band.never)
                 for name, table in band.named(scores).items()}
+    chunk_energies = arguments.exact(chunk_energies_of(rows, slice(first - before, last)))
+    beyond = band.beyond(first - before, last)
+    if beyond is not None:
+        chunk_energies = chunk_energies.masked_fill(beyond, 0)
     weights, alpha = functions.mocha_attention(
-        chunk_energies_of(rows, slice(first - before, last)), width, **alpha_of,
-        start=pad(of_block, (before, 0)))
+        chunk_energies, width, **alpha_of, start=pad(of_block, (before, 0)))
     return alpha[..., before:], weights, first - before
 
 
@@ -147,7 +145,7 @@ class _Band:
 
     def __init__(self, shape, scores_of, are_probabilities, lengths, end):
         self.B, self.H, self.U, self.T = shape
-        self.scores_of = scores_of
+        self.scores_of = lambda rows, columns: arguments.exact(scores_of(rows, columns))
         self.name = "p" if are_probabilities else "energies"
         self.never, self.always = (0.0, 1.0) if are_probabilities else (-torch.inf, torch.inf)
         self.lengths = lengths
@@ -156,16 +154,38 @@ class _Band:
     def named(self, scores):
         return {self.name: scores}
 
+    def begin(self, start, given):
+        """Where the first output begins, [B, H, T]: `start`, checked as functions.py does beside
+        scores of the type of `given`, or entry 0.
+        """
+        if start is None:
+            begin = arguments.exact(given).new_zeros(self.B, self.H, self.T)
+            begin[..., :1] = 1
+            return begin
+        of_call = checks.Arguments(
+            self.name, given.new_empty(1).expand(self.B, self.H, self.U, self.T), "[B, H, U, T]")
+        of_call.check("start", start, "[B, H, T]", (self.B, self.H, self.T))
+        beyond = self.beyond(0, self.T)
+        if beyond is not None:
+            beyond = beyond.squeeze(2)
+        return of_call.numbers("start", start, checks.NOT_NEGATIVE, beyond)
+
+    def beyond(self, first, last):
+        """Gives the mask [B, 1, 1, n] of what lies beyond a length, None without lengths."""
+        if self.lengths is None:
+            return None
+        entries = torch.arange(first, last, device=self.lengths.device)
+        return entries >= self.lengths.view(-1, 1, 1, 1)
+
     def masked(self, scores, first):
         """What lies beyond a length is never chosen; under stay_last its last entry always is."""
-        if self.lengths is None and self.end == "absorb":
-            return scores
-        entries = torch.arange(first, first + scores.size(3), device=scores.device)
-        count = self.T
-        if self.lengths is not None:
-            count = self.lengths.to(scores.device).view(-1, 1, 1, 1)
-            scores = scores.masked_fill(entries >= count, self.never)
+        last = first + scores.size(3)
+        beyond = self.beyond(first, last)
+        if beyond is not None:
+            scores = scores.masked_fill(beyond, self.never)
         if self.end == "stay_last":
+            count = self.T if self.lengths is None else self.lengths.view(-1, 1, 1, 1)
+            entries = torch.arange(first, last, device=scores.device)
             scores = scores.masked_fill(entries == count - 1, self.always)
         return scores
 
@@ -214,6 +234,6 @@ class _Band:
         start = torch.cat([begin.detach()[..., first:last], right.unsqueeze(2)], 2)
         passed = functions.monotonic_attention(**self.named(table), start=start)[..., -1]
         if self.lengths is not None:  # a sequence that ends within the window passes its end
-            ends = self.lengths.to(passed.device).view(-1, 1, 1) <= last
+            ends = self.lengths.view(-1, 1, 1) <= last
             passed = passed.masked_fill(ends, 0)
         return left.unsqueeze(2) + passed

@@ -115,6 +115,20 @@ TEST(Table, SoftAttentionIsTheReferenceWhereverItStands) {
       ElementsAre("", "monotonic"));
 }
 
+// Without soft attention of the whole memory one that decodes early is what all
+// are compared with, and must not pass for the other.
+TEST(Table, AReferenceWithAPolicyIsNamedWithIt) {
+  ResultCell early = TimedCell("soft", 1);
+  early.options["policy"] = std::string("alignatt");
+  early.options["f"] = std::int64_t{4};
+  const CellTable table = TableOf({early, TimedCell("monotonic", 1)});
+  EXPECT_THAT(Overs(table), ElementsAre("", "soft policy=alignatt f=4"));
+  EXPECT_THAT(TableText(table),
+              HasSubstr("speed-up: the time of soft policy=alignatt over"));
+  EXPECT_THAT(Overs(TableOf({early, TimedCell("soft", 1)})),
+              ElementsAre("soft", ""));
+}
+
 TEST(Table, TheReferenceIsTheOneThatHasMostInCommon) {
   const auto published = [](const ResultCell& cell) {
     return With(cell, "variant", "published_O3");

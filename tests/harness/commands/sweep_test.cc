@@ -377,7 +377,8 @@ TEST(ExpandSweep, OptionsOfAPolicyAreRefusedWithoutItAndSkippedAboveT) {
   request.options["f"] = {std::int64_t{7}};
   const std::vector<Cell> cells = AllCells(ExpandSweep(request));
   EXPECT_THAT(cells[0].skip_reason.value_or(""),
-              HasSubstr("option f is 7, and memory_length is 6"));
+              HasSubstr("option f is 7, but memory_length is 6: at most 6 "
+                        "is allowed"));
   EXPECT_EQ(cells[1].skip_reason, std::nullopt);
 }
 

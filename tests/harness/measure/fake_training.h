@@ -38,10 +38,7 @@ class FakeTraining final : public Mechanism<float> {
         .variants = {{"exact", ""},
                      {"reference", ""},
                      {.name = "published", .help = "", .approximates = true},
-                     {.name = "bounded",
-                      .help = "",
-                      .approximates = true,
-                      .bound = "bound"}},
+                     {.name = "bounded", .help = "", .bound = "bound"}},
         .options = {{.name = "bound", .default_value = 0.01}},
         .scores = {{{.name = "energies", .shape = "UT"}}}};
     return about;

@@ -317,6 +317,10 @@ TEST(Runner, SeesWhatIsNotFiniteWhereTheGateDidNotLook) {
   cell.axes["variant"] = "published";
   const FakeTraining published(defect);
   EXPECT_EQ(RunAll({&published}, cell)[0]["status"], "ok");
+  cell.axes["variant"] = "bounded";
+  cell.options["bound"] = 0.01;
+  const FakeTraining bounded(defect);
+  EXPECT_EQ(RunAll({&bounded}, cell)[0]["status"], "invalid");
 }
 
 TEST(Runner, RecordsTheErrorOfAPublishedVariantWithoutABound) {

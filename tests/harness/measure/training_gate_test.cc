@@ -292,6 +292,31 @@ TEST(TrainingGate, LetsAnErrorThroughUpToTheBoundOfTheVariant) {
   }
 }
 
+// A certificate is one of the L1 error of a row: elements that are each within
+// it may be too many.
+TEST(TrainingGate, HoldsTheSumOfARowsErrorsToItsCertificate) {
+  const Way way = {Mode::kExpect, true};
+  const auto check = [&](float error, std::vector<double> mass_cut) {
+    return Check(FakeTraining([&](int, const Made& made) {
+                   for (float& weight : made.expectation.attention.Row(1)) {
+                     weight += error / kT;
+                   }
+                   if (made.expectation.band == nullptr) return;
+                   made.expectation.band->mass_cut = mass_cut;
+                 }),
+                 way, "bounded")
+        .message;
+  };
+  EXPECT_EQ(check(0.0099F, {}), "");
+  EXPECT_THAT(check(0.0101F, {}), HasSubstr("attention [2] of draw 0"));
+  EXPECT_THAT(check(0.01F * kT, {}), HasSubstr("attention [2] of draw 0"));
+  EXPECT_EQ(check(0.0039F, {0, 0.004, 0.004, 0.01}), "");
+  EXPECT_THAT(check(0.0041F, {0, 0.004, 0.01, 0.01}),
+              HasSubstr("differs by 0.0041 from the reference, bound 0.004"));
+  // A certificate beyond the bound is none.
+  EXPECT_NE(check(0.0101F, {1, 1, 1, 1}), "");
+}
+
 // An output takes T (T + d) multiply-adds: half of the budget is enough for 16
 // outputs, a fifteenth of the other half for one.
 TEST(TrainingGate, ChecksTheFirstOutputsOfEveryDrawWhereTheReferenceIsSlow) {

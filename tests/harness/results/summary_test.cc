@@ -79,8 +79,8 @@ TEST(BandWarnings, NameTheCellWhoseBandEndsFirst) {
   const auto warnings = BandWarnings(cells);
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_TRUE(warnings[0].starts_with(
-      "the band of 2 of 4 cells never reaches the end of the memory, that of "
-      "mocha at point 0123456789abcdef least, 0.25 of it: "))
+      "in 2 of 3 banded cells the band ends before the memory does, earliest "
+      "in mocha at point 0123456789abcdef, after 25 % of it: "))
       << warnings[0];
 }
 

@@ -400,6 +400,16 @@ TEST(VerifyCases, TakeANumberOptionAtTheValuesThatItsMechanismNames) {
   }
 }
 
+TEST(VerifyCases, HaveNoPolicyWhichNoTrainingIsTheExpectationOf) {
+  const Description& about = FindMechanism<double>("soft")->Describe();
+  for (const VerifyCase& one : MakeVerifyCases(about, false)) {
+    EXPECT_FALSE(HasPolicy(about, one.config)) << one.name;
+  }
+  EXPECT_THROW(
+      MakeVerifyCases(about, true, {{"policy", std::string("alignatt")}}),
+      UserError);
+}
+
 TEST(VerifyCases, TakeAnOptionThatIsAskedForInPlaceOfOthers) {
   const Description about = FindMechanism<double>("memory")->Describe();
   const auto cases = MakeVerifyCases(
