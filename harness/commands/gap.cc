@@ -94,8 +94,8 @@ std::vector<CLI::Option*> AddDecoders(CLI::App& command, GapRequest& request) {
       AddNumber(command, "--vocabulary", settings.vocabulary, 2, kMostGapLength,
                 "what an output chooses from, e.g. --vocabulary 32 (default "
                 "16)"),
-      AddNumber(command, "--decoders", settings.decoders, 1, kMostDecoders,
-                "random decoders, over which numbers are means, e.g. "
+      AddNumber(command, "--decoders", settings.decoders, 2, kMostDecoders,
+                "random decoders, whose mean has an interval, e.g. "
                 "--decoders 16 (default 4)")};
 }
 

@@ -21,11 +21,10 @@ namespace {
 using Differences = OfParts<Table<double>>;
 using Variations = OfParts<std::vector<double>>;
 
-Table<double> Less(const Table<double>& a, const Table<double>& b,
-                   double scale = 1) {
+Table<double> Less(const Table<double>& a, const Table<double>& b) {
   Table<double> difference = a;
   for (std::size_t n = 0; n < a.values.size(); ++n) {
-    difference.values[n] -= scale * b.values[n];
+    difference.values[n] -= b.values[n];
   }
   return difference;
 }
@@ -55,9 +54,9 @@ struct Batch {
   PathSums noisy;  // marginals and weight alone
 
   explicit Batch(const ClosedLoop& loop) : paths(loop), noisy(loop) {}
-  void Add(const Batch& other, double scale = 1) {
-    paths.Add(other.paths, scale);
-    noisy.Add(other.noisy, scale);
+  void Add(const Batch& other) {
+    paths.Add(other.paths);
+    noisy.Add(other.noisy);
   }
 };
 
@@ -97,11 +96,9 @@ class Measuring {
     const Variations values = VariationsOf(DifferencesOf(gap.chain));
     ForEachPart(
         [](const std::vector<double>& value, MeasuredPart& part) {
-          part = {value, std::vector<double>(value.size()),
-                  std::vector<double>(value.size())};
+          part = {value, std::vector<double>(value.size())};
         },
         values, gap.parts);
-    AddVariances(all, gap.parts);
     AddFloors(gap.parts);
     return gap;
   }
@@ -142,39 +139,6 @@ class Measuring {
     return chain;
   }
 
-  // The jackknife's: (n - 1) / n times the squares of what leaving out one of n
-  // batches changes.
-  void AddVariances(const Batch& all, OfParts<MeasuredPart>& parts) const {
-    std::vector<Variations> without;
-    for (const Batch& batch : batches_) {
-      Batch rest = all;
-      rest.Add(batch, -1);
-      without.push_back(VariationsOf(DifferencesOf(ChainOf(rest))));
-    }
-    Variations mean = without[0];
-    ForEachPart([](auto& sum) { std::ranges::fill(sum, 0.0); }, mean);
-    for (const Variations& one : without) {
-      ForEachPart(
-          [](const auto& value, auto& sum) {
-            for (std::size_t i = 0; i < sum.size(); ++i) {
-              sum[i] += value[i] / kGapBatches;
-            }
-          },
-          one, mean);
-    }
-    constexpr double kShare = (kGapBatches - 1.0) / kGapBatches;
-    for (const Variations& one : without) {
-      ForEachPart(
-          [&](const auto& value, const auto& center, MeasuredPart& part) {
-            for (std::size_t i = 0; i < value.size(); ++i) {
-              const double off = value[i] - center[i];
-              part.variance[i] += kShare * off * off;
-            }
-          },
-          one, mean, parts);
-    }
-  }
-
   void AddFloors(OfParts<MeasuredPart>& parts) const {
     constexpr int kWays = 4;
     static_assert(1 << kWays == kGapBatches);
@@ -204,32 +168,30 @@ class Measuring {
   GapChain fixed_;  // what has no chance in it
 };
 
-// Means over decoders, which are independent of each other.
+// Means over decoders, of which there are at least two.
 class Mean {
  public:
-  void Add(const MeasuredPart& part) {
-    values_.resize(part.value.size());
-    floors_.resize(part.value.size());
-    variances_.resize(part.value.size());
-    ++count_;
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      values_[i] += part.value[i];
-      floors_[i] += part.floor[i];
-      variances_[i].push_back({part.variance[i], kGapBatches - 1});
-    }
-  }
+  void Add(const MeasuredPart& part) { parts_.push_back(part); }
 
   GapEstimate At(std::size_t i) const {
-    std::vector<Variance> parts = variances_[i];
-    for (Variance& part : parts) part.value /= count_ * count_;
-    return EstimateAround(values_[i] / count_, floors_[i] / count_,
-                          HalfWidth(parts, kMiss));
+    const auto n = static_cast<double>(parts_.size());
+    double value = 0;
+    double floor = 0;
+    for (const MeasuredPart& part : parts_) {
+      value += part.value[i] / n;
+      floor += part.floor[i] / n;
+    }
+    double squares = 0;
+    for (const MeasuredPart& part : parts_) {
+      const double off = part.value[i] - value;
+      squares += off * off;
+    }
+    const Variance variance{squares / (n - 1) / n, n - 1};
+    return EstimateAround(value, floor, HalfWidth({&variance, 1}, kMiss));
   }
 
  private:
-  double count_ = 0;
-  std::vector<double> values_, floors_;
-  std::vector<std::vector<Variance>> variances_;
+  std::vector<MeasuredPart> parts_;
 };
 
 GapRow RowAt(const OfParts<Mean>& means, std::size_t i) {
@@ -297,6 +259,7 @@ std::uint64_t GapDecoderSeed(std::uint64_t seed, std::int64_t decoder) {
 
 GapResult MeasureGap(const GapRequest& request) {
   const GapSettings& settings = request.settings;
+  ATTN_CHECK_LE(2, settings.decoders);
   GapResult result{.settings = settings};
   const std::size_t total = request.sharpness.size() * request.feedback.size() *
                             Size(settings.decoders);

@@ -23,13 +23,16 @@
 // Parts do not add up: by the triangle inequality the total is at most their
 // sum, and no part is more than the total and the other parts together.
 //
-// The paths of a decoder stand in kGapBatches batches. An interval is of the
-// jackknife that leaves out a batch, with Student's t. A TV of samples is too
-// large, by at most its floor, so intervals reach down by the floor, too: the
-// TV that sampling error alone gives, a quarter of the sum of |difference in
-// one half of the paths - that in the other|, over four ways to halve the
-// batches. Both halves have half the paths, so their difference has twice the
-// error. A TV near its floor shows no gap.
+// Means over random decoders have intervals of random decoders, those that were
+// not drawn included: of the variance between the decoders, with Student's t.
+// The sampling error within each decoder is a part of that variance.
+//
+// A TV of samples is too large, by at most its floor, so intervals reach down
+// by the floor, too: the TV that sampling error alone gives. The paths of a
+// decoder stand in kGapBatches batches, and the floor is a quarter of the sum
+// of |difference in one half of the paths - that in the other|, over four ways
+// to halve the batches. Both halves have half the paths, so their difference
+// has twice the error. A TV near its floor shows no gap.
 #ifndef ATTNBENCH_HARNESS_GAP_GAP_H_
 #define ATTNBENCH_HARNESS_GAP_GAP_H_
 
@@ -90,7 +93,7 @@ OfParts<std::vector<double>> VariationsOf(const GapChain& chain);
 
 // A part of a decoder's gap, of each output and of all the mean [U + 1].
 struct MeasuredPart {
-  std::vector<double> value, variance, floor;
+  std::vector<double> value, floor;
 };
 
 struct DecoderGap {
@@ -143,8 +146,8 @@ struct GapRequest {
   std::function<void(std::size_t done, std::size_t total)> on_progress = {};
 };
 
-// The result, without its context. Throws UserError if a lattice keeps less
-// mass than it must.
+// The result, without its context. There are at least 2 decoders. Throws
+// UserError if a lattice keeps less mass than it must.
 GapResult MeasureGap(const GapRequest& request);
 
 }  // namespace attnbench

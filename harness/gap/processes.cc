@@ -46,12 +46,12 @@ void PathSums::AddStep(const PathStep& step, double step_weight) {
   AddScaled(step.context, step_weight, contexts.view().Row(step.output));
 }
 
-void PathSums::Add(const PathSums& other, double scale) {
-  AddScaled(other.marginals.entries.values, scale, marginals.entries.values);
-  AddScaled(other.marginals.outputs.values, scale, marginals.outputs.values);
-  AddScaled(other.states.values, scale, states.values);
-  AddScaled(other.contexts.values, scale, contexts.values);
-  weight += scale * other.weight;
+void PathSums::Add(const PathSums& other) {
+  AddScaled(other.marginals.entries.values, 1, marginals.entries.values);
+  AddScaled(other.marginals.outputs.values, 1, marginals.outputs.values);
+  AddScaled(other.states.values, 1, states.values);
+  AddScaled(other.contexts.values, 1, contexts.values);
+  weight += other.weight;
 }
 
 Marginals MeansOf(const PathSums& sums) {

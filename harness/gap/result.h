@@ -15,7 +15,7 @@
 
 namespace attnbench {
 
-// A total variation, with what the number of paths leaves open.
+// A total variation, the mean over decoders or outputs, with its interval.
 struct GapEstimate {
   double value = 0;
   double low = 0, high = 0;
@@ -125,7 +125,7 @@ struct GapSettings {
     visit("decoders", self.decoders,
           Rule{.description = "random decoders, each with parameters and a "
                               "memory of its own",
-               .minimum = 1});
+               .minimum = 2});
     visit("paths", self.paths,
           Rule{.description = "of each decoder; noise is drawn once for eight",
                .minimum = 1});

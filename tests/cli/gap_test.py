@@ -14,7 +14,7 @@ from documents import read, strict, validate
 from result_files import ROOT, ResultFilesTest, run
 
 MODEL = os.path.join(ROOT, "tests", "cli", "fed_model.json")
-SMALL = ("-T", "12", "-U", "6", "-d", "8", "--vocabulary", "5", "--decoders", "2", "--paths", "800",
+SMALL = ("-T", "12", "-U", "6", "-d", "8", "--vocabulary", "5", "--decoders", "8", "--paths", "400",
          "--sharpness", "4", "--feedback", "0,1")
 TRAINER_LOSS = 0.2550952  # of the held-out set, as attnbench-train wrote it
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -38,7 +38,7 @@ class Gap(ResultFilesTest):
 
     def test_a_sweep_writes_a_result_a_table_and_a_sentence(self):
         text, document, said = self.measured(*SMALL)
-        self.assertRegex(said, r"gap: 4 of 4 decoders")
+        self.assertRegex(said, r"gap: 16 of 16 decoders")
         self.assertEqual([(point["sharpness"], point["feedback"]) for point in document["points"]],
                          [(4, 0), (4, 1)])
         opened, closed = (point["mean"] for point in document["points"])
