@@ -118,10 +118,6 @@ void AddOptions(CLI::App& command, GapArguments& arguments) {
   AddNumber(command, "--states", arguments.states, 1, kMostGapLength + 1,
             "states that the lattice keeps after an output, e.g. --states 16 "
             "(default: T + 1, all)");
-  AddShare(command, "--least-mass", arguments.request.settings.least_kept_mass,
-           "P", "0.9",
-           "the mass that a lattice has to keep, e.g. --least-mass 0.99 "
-           "(default 0.9)");
   AddSeed(command, "of decoders, paths and noise, e.g. --seed 7",
           arguments.request.seed);
   AddOutput(command, "the result file", "gap.json", arguments.output,
@@ -155,7 +151,6 @@ ModelGap MeasureModel(const GapArguments& arguments) {
   return GapOf(model, arguments,
                {.paths = arguments.paths.value_or(kPathsOfSequence),
                 .states = arguments.states.value_or(kMostGapLength + 1),
-                .least_kept_mass = arguments.request.settings.least_kept_mass,
                 .seed = arguments.request.seed,
                 .on_progress = [&](std::size_t done, std::size_t total) {
                   progress.ShowCount(done, total);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "harness/base/error.h"
+#include "harness/base/printable.h"
 #include "harness/gap/lattice.h"
 #include "harness/gap/processes.h"
 #include "harness/gap/random_decoder.h"
@@ -201,14 +202,15 @@ GapRow RowAt(const OfParts<Mean>& means, std::size_t i) {
 
 }  // namespace
 
-void CheckKeptMass(double kept_mass, double least, std::int64_t states,
+void CheckKeptMass(double kept_mass, std::int64_t states,
                    const std::string& what) {
-  if (kept_mass >= least) return;
-  throw UserError("--states",
-                  fmt::format("a lattice of {} states keeps {:.3g} of the mass "
-                              "of {}, less than {:.3g} (--least-mass): keep "
-                              "more states",
-                              states, kept_mass, what, least));
+  if (kept_mass >= kLeastKeptMass) return;
+  throw UserError(
+      "--states",
+      fmt::format("a lattice of {} keeps {:.3g} of the mass of {}, less than "
+                  "{}: keep more states",
+                  Counted(Size(states), "state"), kept_mass, what,
+                  kLeastKeptMass));
 }
 
 GapEstimate EstimateAround(double value, double floor, double half_width) {
@@ -280,8 +282,7 @@ GapResult MeasureGap(const GapRequest& request) {
         const DecoderGap gap =
             MeasureDecoderGap(decoder, settings, seed, omp_get_max_threads());
         point.kept_mass = std::min(point.kept_mass, gap.kept_mass);
-        CheckKeptMass(point.kept_mass, settings.least_kept_mass,
-                      settings.states,
+        CheckKeptMass(point.kept_mass, settings.states,
                       fmt::format("a decoder at sharpness {} and feedback {}",
                                   sharpness, feedback));
         ForEachPart(

@@ -111,9 +111,12 @@ DecoderGap MeasureDecoderGap(const ClosedLoop& loop,
                              int threads,
                              const Processes::OnStep& on_sampled = nullptr);
 
-// Throws UserError if the lattices' least kept mass is below `least`; `what`
-// says where that is.
-void CheckKeptMass(double kept_mass, double least, std::int64_t states,
+// A lattice that keeps less mass says little of the sampled process.
+inline constexpr double kLeastKeptMass = 0.9;
+
+// Throws UserError if a lattice of so many states keeps less than that; `what`
+// says of what it is.
+void CheckKeptMass(double kept_mass, std::int64_t states,
                    const std::string& what);
 
 // The row of what entries(part) and outputs(part) estimate.

@@ -147,7 +147,7 @@ ModelGap MeasureModelGap(const Checkpoint& checkpoint, const std::string& path,
                         run.held_out_seed, static_cast<std::uint32_t>(n));
         all[Size(n)] =
             SumsOf(*decoder, example, request, GapDecoderSeed(request.seed, n));
-        if (all[Size(n)].kept_mass < request.least_kept_mass) lost_mass = true;
+        if (all[Size(n)].kept_mass < kLeastKeptMass) lost_mass = true;
 #pragma omp critical(attnbench_model_gap)
         if (request.on_progress && !lost_mass)
           request.on_progress(++done, all.size());
@@ -171,8 +171,7 @@ ModelGap MeasureModelGap(const Checkpoint& checkpoint, const std::string& path,
     model.outputs += static_cast<std::int64_t>(one.outputs);
     model.kept_mass = std::min(model.kept_mass, one.kept_mass);
   }
-  CheckKeptMass(model.kept_mass, request.least_kept_mass, request.states,
-                "a sequence of " + path);
+  CheckKeptMass(model.kept_mass, request.states, "a sequence of " + path);
   model.gap = RowOf(all);
   const auto nats = [&](auto figure) { return RatioOf(all, figure); };
   using One = const SequenceSums&;

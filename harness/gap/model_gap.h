@@ -32,7 +32,6 @@ struct ModelGapRequest {
   std::int64_t paths = 256;  // of each sequence
   double noise = 0;
   std::int64_t states = 1;
-  double least_kept_mass = 0.9;
   std::uint64_t seed = 1;
   // Called after each sequence, by one thread at a time; may be empty.
   std::function<void(std::size_t done, std::size_t total)> on_progress = {};

@@ -112,7 +112,6 @@ struct GapSettings {
   std::int64_t decoders = 4, paths = 4000;
   double noise = 1;
   std::int64_t states = 81;
-  double least_kept_mass = 0.9;
 
   static void Fields(auto& self, auto& visit) {
     visit("memory_length", self.memory_length, kAtLeastOne);
@@ -136,8 +135,6 @@ struct GapSettings {
     visit("states", self.states,
           Rule{.description = "that the lattice keeps after an output",
                .minimum = 1});
-    visit("least_kept_mass", self.least_kept_mass,
-          Rule{.minimum = 0, .maximum = 1});
   }
 };
 
