@@ -168,6 +168,17 @@ TEST(Gap, ALatticeOfFewStatesSaysWhatItLost) {
   }
 }
 
+// Each output chooses the one entry with p = 1/2, so that and none tie.
+TEST(Gap, ALatticeKeepsSoManyStatesWhereTheyTie) {
+  RandomDecoderSpec spec = Small(1);
+  spec.memory_length = 1;
+  spec.output_length = 3;
+  spec.sharpness = 0;
+  const RandomDecoder decoder(spec);
+  EXPECT_DOUBLE_EQ(MakeLattice(decoder, 1).kept_mass, 0.25);
+  EXPECT_DOUBLE_EQ(MakeLattice(decoder, 2).kept_mass, 1);
+}
+
 TEST(Gap, MassThatIsMissingIsAnOutcome) {
   EXPECT_DOUBLE_EQ(TotalVariation(std::vector<double>{0.25, -0.25}), 0.25);
   EXPECT_DOUBLE_EQ(TotalVariation(std::vector<double>{0.25, 0}), 0.25);
