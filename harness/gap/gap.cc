@@ -19,33 +19,46 @@
 namespace attnbench {
 namespace {
 
-using Differences = OfParts<Table<double>>;
-using Variations = OfParts<std::vector<double>>;
+// Calls compare(from, to) for the two ends of each part.
+template <class Compare>
+auto ComparisonsOf(const GapChain& chain, const Compare& compare)
+    -> OfParts<decltype(compare(Table<double>(), Table<double>()))> {
+  const auto entries = [&](const Marginals& a, const Marginals& b) {
+    return compare(a.entries, b.entries);
+  };
+  const auto outputs = [&](const Marginals& a, const Marginals& b) {
+    return compare(a.outputs, b.outputs);
+  };
+  const auto& [noisy, expectation, at_mean, sampled, threshold, lattice] =
+      chain;
+  return {.entries = {.removed_noise = entries(noisy, expectation),
+                      .mean_field = entries(expectation, sampled),
+                      .threshold = entries(sampled, threshold),
+                      .total = entries(noisy, threshold),
+                      .lattice = entries(lattice, sampled)},
+          .outputs = {{.removed_noise = outputs(noisy, expectation),
+                       .mean_field = outputs(expectation, at_mean),
+                       .threshold = outputs(sampled, threshold),
+                       .total = outputs(noisy, threshold),
+                       .lattice = outputs(lattice, sampled)},
+                      outputs(at_mean, sampled)}};
+}
 
-Table<double> Less(const Table<double>& a, const Table<double>& b) {
+Table<double> Difference(const Table<double>& a, const Table<double>& b) {
   Table<double> difference = a;
-  for (std::size_t n = 0; n < a.values.size(); ++n) {
-    difference.values[n] -= b.values[n];
-  }
+  AddScaled(b.values, -1, difference.values);
   return difference;
 }
 
-std::vector<double> Variation(const Table<double>& difference) {
+// The TV of each output, and of all outputs the mean [U + 1].
+std::vector<double> Variation(const Table<double>& a, const Table<double>& b) {
   std::vector<double> variations;
   double sum = 0;
-  for (Index i = 0; i < difference.rows; ++i) {
-    variations.push_back(TotalVariation(difference.view().Row(i)));
+  for (Index i = 0; i < a.rows; ++i) {
+    variations.push_back(TotalVariation(a.view().Row(i), b.view().Row(i)));
     sum += variations.back();
   }
-  variations.push_back(sum / static_cast<double>(difference.rows));
-  return variations;
-}
-
-Variations VariationsOf(const Differences& differences) {
-  Variations variations;
-  ForEachPart([](const Table<double>& difference,
-                 std::vector<double>& made) { made = Variation(difference); },
-              differences, variations);
+  variations.push_back(sum / static_cast<double>(a.rows));
   return variations;
 }
 
@@ -61,8 +74,8 @@ struct Batch {
   }
 };
 
-// Of one decoder. Each of its arrays has a number for each output, and entry,
-// symbol, or number of a state or context.
+// Throws if the arrays of one decoder are too large. Each has a number for each
+// output, and entry, symbol, or number of a state or context.
 void CheckArraysFit(const ClosedLoop& loop) {
   constexpr Index kArrays = 4 * kGapBatches;  // two a batch, and sums of them
   const Index width = loop.memory().rows + 1 + loop.vocabulary() +
@@ -75,11 +88,10 @@ void CheckArraysFit(const ClosedLoop& loop) {
 class Measuring {
  public:
   Measuring(const ClosedLoop& loop, const GapSettings& settings,
-            std::uint64_t seed, const Processes::OnStep& on_sampled)
+            std::uint64_t seed)
       : loop_(loop),
         settings_(settings),
         seed_(seed),
-        on_sampled_(on_sampled),
         batches_(kGapBatches, Batch(loop)) {}
 
   DecoderGap Measure(int threads) {
@@ -89,17 +101,16 @@ class Measuring {
     DecoderGap gap;
     gap.kept_mass = lattice.kept_mass;
     fixed_.expectation = processes.Expectation({});
-    fixed_.threshold = MeansOf(processes.Threshold());
+    fixed_.threshold = processes.Threshold();
     fixed_.lattice = std::move(lattice.marginals);
     Batch all(loop_);
     for (const Batch& batch : batches_) all.Add(batch);
     gap.chain = ChainOf(all);
-    const Variations values = VariationsOf(DifferencesOf(gap.chain));
     ForEachPart(
         [](const std::vector<double>& value, MeasuredPart& part) {
           part = {value, std::vector<double>(value.size())};
         },
-        values, gap.parts);
+        VariationsOf(gap.chain), gap.parts);
     AddFloors(gap.parts);
     return gap;
   }
@@ -113,21 +124,14 @@ class Measuring {
       const auto stream = static_cast<std::uint32_t>(path);
       processes.Sample(seed_, stream, [&](const PathStep& step) {
         batch.paths.AddStep(step);
-        if (on_sampled_) on_sampled_(step);
       });
       ++batch.paths.weight;
       if (settings_.noise == 0 || path % kPathsOfNoise != 0) continue;
       const Marginals noisy =
           processes.Expectation({settings_.noise, seed_, stream});
-      AddTo(batch.noisy.marginals.entries, noisy.entries);
-      AddTo(batch.noisy.marginals.outputs, noisy.outputs);
+      AddScaled(noisy.entries.values, 1, batch.noisy.marginals.entries.values);
+      AddScaled(noisy.outputs.values, 1, batch.noisy.marginals.outputs.values);
       ++batch.noisy.weight;
-    }
-  }
-
-  static void AddTo(Table<double>& sum, const Table<double>& one) {
-    for (std::size_t n = 0; n < one.values.size(); ++n) {
-      sum.values[n] += one.values[n];
     }
   }
 
@@ -151,20 +155,19 @@ class Measuring {
       ForEachPart(
           [](const Table<double>& a, const Table<double>& b,
              MeasuredPart& part) {
-            const std::vector<double> apart = Variation(Less(a, b));
+            const std::vector<double> apart = Variation(a, b);
             for (std::size_t i = 0; i < apart.size(); ++i) {
               part.floor[i] += apart[i] / 2 / kWays;
             }
           },
-          DifferencesOf(ChainOf(halves[0])), DifferencesOf(ChainOf(halves[1])),
-          parts);
+          ComparisonsOf(ChainOf(halves[0]), Difference),
+          ComparisonsOf(ChainOf(halves[1]), Difference), parts);
     }
   }
 
   const ClosedLoop& loop_;
   const GapSettings& settings_;
   const std::uint64_t seed_;
-  const Processes::OnStep& on_sampled_;
   std::vector<Batch> batches_;
   GapChain fixed_;  // what has no chance in it
 };
@@ -196,8 +199,10 @@ class Mean {
 };
 
 GapRow RowAt(const OfParts<Mean>& means, std::size_t i) {
-  return MakeGapRow([&](GapPart part) { return means.entries[part].At(i); },
-                    [&](GapPart part) { return means.outputs[part].At(i); });
+  GapRow row;
+  ForEachPart([&](const Mean& mean, GapEstimate& to) { to = mean.At(i); },
+              means, row);
+  return row;
 }
 
 }  // namespace
@@ -223,39 +228,20 @@ GapEstimate EstimateAround(double value, double floor, double half_width) {
           .floor = rounded(floor)};
 }
 
-OfParts<Table<double>> DifferencesOf(const GapChain& chain) {
-  const auto entries = [](const Marginals& a, const Marginals& b) {
-    return Less(a.entries, b.entries);
-  };
-  const auto outputs = [](const Marginals& a, const Marginals& b) {
-    return Less(a.outputs, b.outputs);
-  };
-  const auto& [noisy, expectation, at_mean, sampled, threshold, lattice] =
-      chain;
-  return {
-      .entries = {entries(noisy, expectation), entries(expectation, sampled),
-                  entries(sampled, sampled), entries(sampled, threshold),
-                  entries(noisy, threshold), entries(lattice, sampled)},
-      .outputs = {outputs(noisy, expectation), outputs(expectation, at_mean),
-                  outputs(at_mean, sampled), outputs(sampled, threshold),
-                  outputs(noisy, threshold), outputs(lattice, sampled)}};
-}
-
 OfParts<std::vector<double>> VariationsOf(const GapChain& chain) {
-  return VariationsOf(DifferencesOf(chain));
+  return ComparisonsOf(chain, Variation);
 }
 
 DecoderGap MeasureDecoderGap(const ClosedLoop& loop,
                              const GapSettings& settings, std::uint64_t seed,
-                             int threads, const Processes::OnStep& on_sampled) {
+                             int threads) {
   CheckArraysFit(loop);
-  return Measuring(loop, settings, seed, on_sampled)
-      .Measure(on_sampled ? 1 : threads);
+  return Measuring(loop, settings, seed).Measure(threads);
 }
 
-std::uint64_t GapDecoderSeed(std::uint64_t seed, std::int64_t decoder) {
+std::uint64_t GapSeed(std::uint64_t seed, std::int64_t number) {
   const auto words = Philox(seed, NamedPurpose("gap.decoder"),
-                            static_cast<std::uint32_t>(decoder), 0);
+                            static_cast<std::uint32_t>(number), 0);
   return (static_cast<std::uint64_t>(words[0]) << 32) ^ words[1];
 }
 
@@ -271,11 +257,8 @@ GapResult MeasureGap(const GapRequest& request) {
       GapPoint point{.sharpness = sharpness, .feedback = feedback};
       OfParts<Mean> means;
       for (Index n = 0; n < settings.decoders; ++n) {
-        const std::uint64_t seed = GapDecoderSeed(request.seed, n);
-        const RandomDecoder decoder({.memory_length = settings.memory_length,
-                                     .output_length = settings.output_length,
-                                     .dim = settings.dim,
-                                     .vocabulary = settings.vocabulary,
+        const std::uint64_t seed = GapSeed(request.seed, n);
+        const RandomDecoder decoder({.sizes = settings.sizes,
                                      .sharpness = sharpness,
                                      .feedback = feedback,
                                      .seed = seed});
@@ -290,7 +273,7 @@ GapResult MeasureGap(const GapRequest& request) {
             gap.parts, means);
         if (request.on_progress) request.on_progress(++done, total);
       }
-      const std::size_t U = Size(settings.output_length);
+      const std::size_t U = Size(settings.sizes.output_length);
       point.mean = RowAt(means, U);
       for (std::size_t i = 0; i < U; ++i) {
         point.rows.push_back(RowAt(means, i));

@@ -36,7 +36,6 @@
 #ifndef ATTNBENCH_HARNESS_GAP_GAP_H_
 #define ATTNBENCH_HARNESS_GAP_GAP_H_
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -59,34 +58,20 @@ struct GapChain {
       lattice;
 };
 
-enum GapPart : std::size_t {
-  kRemovedNoise,
-  kMeanField,
-  kSampling,
-  kThreshold,
-  kTotal,
-  kLattice,
-  kGapParts
-};
-
-// Something of each part, of entries and of outputs. Entries have no sampling
-// part: theirs is of zeros.
-template <class T>
-struct OfParts {
-  std::array<T, kGapParts> entries = {}, outputs = {};
-};
-
 // Calls visit(part of a, part of b, ...) for every part.
 template <class Visit, class... Of>
 void ForEachPart(const Visit& visit, Of&&... of) {
-  for (std::size_t part = 0; part < kGapParts; ++part) {
-    visit(of.entries[part]...);
-    visit(of.outputs[part]...);
-  }
+  const auto visit_all = [&](auto&... parts) {
+    visit(parts.removed_noise...);
+    visit(parts.mean_field...);
+    visit(parts.threshold...);
+    visit(parts.total...);
+    visit(parts.lattice...);
+  };
+  visit_all(of.entries...);
+  visit_all(of.outputs...);
+  visit(of.outputs.sampling...);
 }
-
-// The signed differences [U, T + 1] and [U, V] whose TV the parts are.
-OfParts<Table<double>> DifferencesOf(const GapChain& chain);
 
 // The TV of each output, and of all outputs the mean [U + 1].
 OfParts<std::vector<double>> VariationsOf(const GapChain& chain);
@@ -104,12 +89,9 @@ struct DecoderGap {
 
 // Measures one decoder, on as many threads; paths are rounded up to whole
 // batches, and `states` to at least 1.
-// Calls on_sampled, if there is one, for each step of the sampled paths; then
-// there is one thread.
 DecoderGap MeasureDecoderGap(const ClosedLoop& loop,
                              const GapSettings& settings, std::uint64_t seed,
-                             int threads,
-                             const Processes::OnStep& on_sampled = nullptr);
+                             int threads);
 
 // A lattice that keeps less mass says little of the sampled process.
 inline constexpr double kLeastKeptMass = 0.9;
@@ -119,26 +101,13 @@ inline constexpr double kLeastKeptMass = 0.9;
 void CheckKeptMass(double kept_mass, std::int64_t states,
                    const std::string& what);
 
-// The row of what entries(part) and outputs(part) estimate.
-template <class Entries, class Outputs>
-GapRow MakeGapRow(const Entries& entries, const Outputs& outputs) {
-  const auto parts = [](const auto& of) {
-    return GapParts{.removed_noise = of(kRemovedNoise),
-                    .mean_field = of(kMeanField),
-                    .threshold = of(kThreshold),
-                    .total = of(kTotal),
-                    .lattice = of(kLattice)};
-  };
-  return {.entries = parts(entries),
-          .outputs = {parts(outputs), outputs(kSampling)}};
-}
-
 // `value` of samples, with the interval that the header describes, rounded to
 // five digits.
 GapEstimate EstimateAround(double value, double floor, double half_width);
 
-// The seed of a random decoder: the same at all sharpness and feedback.
-std::uint64_t GapDecoderSeed(std::uint64_t seed, std::int64_t decoder);
+// The seed of a random decoder, the same at all sharpness and feedback, or of
+// what is drawn for a sequence.
+std::uint64_t GapSeed(std::uint64_t seed, std::int64_t number);
 
 struct GapRequest {
   std::vector<double> sharpness = {1, 4, 16};

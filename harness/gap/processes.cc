@@ -16,10 +16,6 @@ namespace {
 
 using Vector = std::vector<double>;
 
-void AddScaled(std::span<const double> x, double scale, std::span<double> sum) {
-  for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += scale * x[k];
-}
-
 void Divide(Table<double>& table, double divisor) {
   for (double& value : table.values) value /= divisor;
 }
@@ -144,11 +140,10 @@ void Processes::Decode(const Config& config, std::uint64_t seed,
   }
 }
 
-PathSums Processes::Threshold() {
+Marginals Processes::Threshold() {
   PathSums sums(loop_);
   Decode(config_, 0, 0, [&](const PathStep& step) { sums.AddStep(step); });
-  sums.weight = 1;
-  return sums;
+  return sums.marginals;
 }
 
 }  // namespace attnbench

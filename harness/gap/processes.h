@@ -56,7 +56,7 @@ class Processes {
     std::uint32_t stream = 0;
   };
   Marginals Expectation(const Noise& noise);
-  PathSums Threshold();
+  Marginals Threshold();
   // Calls on_step(step) for each output of trial `path` of the sampled process,
   // a function of (seed, path).
   using OnStep = std::function<void(const PathStep&)>;
