@@ -42,7 +42,6 @@
 #include <vector>
 
 #include "harness/gap/closed_loop.h"
-#include "harness/gap/processes.h"
 #include "harness/gap/result.h"
 
 namespace attnbench {
