@@ -10,6 +10,7 @@
 #include "harness/inputs/on_demand.h"
 #include "harness/inputs/point_inputs.h"
 #include "harness/inputs/workload.h"
+#include "harness/stats/statistics.h"
 #include "harness/sweep/sweep.h"
 #include "mechanisms/decode.h"
 #include "mechanisms/description.h"
@@ -365,14 +366,6 @@ Choice SampledChoice(const Mechanism<double>& mechanism, const Config& config,
   return choice;
 }
 
-double DistanceOf(const Choice& a, const Choice& b) {
-  double distance = 0;
-  for (std::size_t j = 0; j < a.size(); ++j) {
-    distance += std::fabs(a[j] - b[j]) / 2;
-  }
-  return distance;
-}
-
 ComputedRows LoopGap(const LoopInputs& inputs, std::uint64_t seed) {
   const auto& mechanism = MechanismOf(inputs.mechanism);
   const Config config = ConfigOf(mechanism, inputs.dim);
@@ -397,7 +390,7 @@ ComputedRows LoopGap(const LoopInputs& inputs, std::uint64_t seed) {
         mechanism, SamplingConfig(mechanism.Describe(), config), sequence,
         decoder.First(), loop == "open" ? open : closed, inputs.trials);
     rows.push_back(
-        ComputedRow({{"loop", loop}}, DistanceOf(expected, sampled)));
+        ComputedRow({{"loop", loop}}, TotalVariation(expected, sampled)));
   }
   return rows;
 }

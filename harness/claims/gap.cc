@@ -8,6 +8,7 @@
 #include "harness/claims/computed.h"
 #include "harness/gap/processes.h"
 #include "harness/gap/random_decoder.h"
+#include "harness/stats/statistics.h"
 
 namespace attnbench {
 namespace {
@@ -33,12 +34,11 @@ struct EnumeratedInputs {
 // The greatest of a decoder's outputs.
 double GapOfEntries(const RandomDecoder& decoder) {
   const Table<double> alpha = Processes(decoder).Expectation({}).entries;
-  Table<double> difference = EnumeratePaths(decoder).marginals.entries;
+  const Table<double> exact = EnumeratePaths(decoder).marginals.entries;
   double greatest = 0;
   for (Index i = 0; i < alpha.rows; ++i) {
-    const std::span<double> row = difference.view().Row(i);
-    for (Index j = 0; j < alpha.cols; ++j) row[Size(j)] -= alpha(i, j);
-    greatest = std::max(greatest, TotalVariation(row));
+    greatest = std::max(
+        greatest, TotalVariation(alpha.view().Row(i), exact.view().Row(i)));
   }
   return greatest;
 }
@@ -48,13 +48,14 @@ ComputedRows EnumeratedGap(const EnumeratedInputs& inputs, std::uint64_t seed) {
   for (const double feedback : inputs.feedback) {
     double greatest = 0;
     for (int draw = 0; draw < inputs.draws; ++draw) {
-      const RandomDecoder decoder({.memory_length = inputs.memory_length,
-                                   .output_length = inputs.output_length,
-                                   .dim = inputs.dim,
-                                   .vocabulary = 2,
-                                   .sharpness = inputs.sharpness,
-                                   .feedback = feedback,
-                                   .seed = GapDecoderSeed(seed, draw)});
+      const RandomDecoder decoder(
+          {.sizes = {.memory_length = inputs.memory_length,
+                     .output_length = inputs.output_length,
+                     .dim = inputs.dim,
+                     .vocabulary = 2},
+           .sharpness = inputs.sharpness,
+           .feedback = feedback,
+           .seed = GapSeed(seed, draw)});
       greatest = std::max(greatest, GapOfEntries(decoder));
     }
     rows.push_back(ComputedRow({{"feedback", feedback}}, greatest));

@@ -31,9 +31,6 @@ constexpr std::int64_t kMostGapLength = 4096;
 constexpr std::int64_t kMostDecoders = 1000;
 constexpr std::int64_t kMostGapPaths = 100'000'000;
 
-// Paths of a sequence of a model: there are many sequences.
-constexpr std::int64_t kPathsOfSequence = 256;
-
 struct GapArguments {
   GapRequest request;
   std::optional<std::int64_t> paths, states;
@@ -83,19 +80,20 @@ std::vector<CLI::Option*> AddDecoders(CLI::App& command, GapRequest& request) {
       AddNumbers(command, "--feedback", request.feedback, -kGreatestScale,
                  "what the last context is multiplied by when the state reads "
                  "it, e.g. --feedback 0,1 (default 0,0.3,1)"),
-      AddNumber(command, "-T,--memory-length", settings.memory_length, 1,
+      AddNumber(command, "-T,--memory-length", settings.sizes.memory_length, 1,
                 kMostGapLength,
                 "entries of the memory, e.g. -T 40 (default "
                 "80)"),
-      AddNumber(command, "-U,--output-length", settings.output_length, 1,
+      AddNumber(command, "-U,--output-length", settings.sizes.output_length, 1,
                 kMostGapLength, "outputs, e.g. -U 10 (default 20)"),
-      AddNumber(command, "-d,--dim", settings.dim, 1, kMostGapLength,
+      AddNumber(command, "-d,--dim", settings.sizes.dim, 1, kMostGapLength,
                 "numbers of an entry and of a state, e.g. -d 32 (default 16)"),
-      AddNumber(command, "--vocabulary", settings.vocabulary, 2, kMostGapLength,
-                "what an output chooses from, e.g. --vocabulary 32 (default "
-                "16)"),
-      AddNumber(command, "--decoders", settings.decoders, 1, kMostDecoders,
-                "random decoders, over which numbers are means, e.g. "
+      AddNumber(command, "--vocabulary", settings.sizes.vocabulary, 2,
+                kMostGapLength,
+                "symbols, of which an output is one, e.g. --vocabulary 32 "
+                "(default 16)"),
+      AddNumber(command, "--decoders", settings.decoders, 2, kMostDecoders,
+                "random decoders, whose mean has an interval, e.g. "
                 "--decoders 16 (default 4)")};
 }
 
@@ -108,7 +106,7 @@ void AddOptions(CLI::App& command, GapArguments& arguments) {
   AddNumber(command, "--paths", arguments.paths, kGapBatches * kPathsOfNoise,
             kMostGapPaths,
             "paths of each decoder, e.g. --paths 60000 for a floor below 0.01 "
-            "at T = 80 (default 4000), or of each sequence (default 256)");
+            "at T = 80 (default 4000), or of each sequence (default 10240)");
   AddParsed(command, "--noise", arguments.noise, "X",
             "standard deviation of what training adds to energies, e.g. "
             "--noise 0 (default 1; for a model what it was trained with)",
@@ -118,10 +116,6 @@ void AddOptions(CLI::App& command, GapArguments& arguments) {
   AddNumber(command, "--states", arguments.states, 1, kMostGapLength + 1,
             "states that the lattice keeps after an output, e.g. --states 16 "
             "(default: T + 1, all)");
-  AddShare(command, "--least-mass", arguments.request.settings.least_kept_mass,
-           "P", "0.9",
-           "the mass that a lattice has to keep, e.g. --least-mass 0.99 "
-           "(default 0.9)");
   AddSeed(command, "of decoders, paths and noise, e.g. --seed 7",
           arguments.request.seed);
   AddOutput(command, "the result file", "gap.json", arguments.output,
@@ -130,12 +124,12 @@ void AddOptions(CLI::App& command, GapArguments& arguments) {
                    "print the result instead of the table, e.g. --json");
 }
 
-ModelGap GapOf(const TrainedModel& model, const GapArguments& arguments,
-               const ModelGapRequest& request) {
-  const TrainingSettings& settings = model.settings();
-  if (settings.mechanism != "monotonic") {
+// Throws UserError unless the model has a gap, and its mean an interval.
+void CheckHasGap(const TrainedModel& model) {
+  const std::string& mechanism = model.settings().mechanism;
+  if (mechanism != "monotonic") {
     throw UserError(model.path() + ": run.settings.mechanism",
-                    "is " + settings.mechanism +
+                    "is " + mechanism +
                         "; expected a model of monotonic, whose outputs have "
                         "one entry as context");
   }
@@ -143,30 +137,29 @@ ModelGap GapOf(const TrainedModel& model, const GapArguments& arguments,
     throw UserError("--sequences",
                     "an interval over sequences needs at least 2 of them");
   }
-  ModelGapRequest complete = request;
-  complete.sequences = model.num_sequences();
-  complete.noise = arguments.noise.value_or(settings.noise);
-  return MeasureModelGap(model.checkpoint(), model.path(), complete);
 }
 
 ModelGap MeasureModel(const GapArguments& arguments) {
   const TrainedModel model(arguments.model, arguments.output);
+  CheckHasGap(model);
   CountProgress progress("gap", "sequences", /*tells_time=*/true);
-  return GapOf(model, arguments,
-               {.paths = arguments.paths.value_or(kPathsOfSequence),
-                .states = arguments.states.value_or(kMostGapLength + 1),
-                .least_kept_mass = arguments.request.settings.least_kept_mass,
-                .seed = arguments.request.seed,
-                .on_progress = [&](std::size_t done, std::size_t total) {
-                  progress.ShowCount(done, total);
-                }});
+  ModelGapRequest request = {
+      .sequences = model.num_sequences(),
+      .noise = arguments.noise.value_or(model.settings().noise),
+      .states = arguments.states,
+      .seed = arguments.request.seed,
+      .on_progress = [&](std::size_t done, std::size_t total) {
+        progress.ShowCount(done, total);
+      }};
+  request.paths = arguments.paths.value_or(request.paths);
+  return MeasureModelGap(model.checkpoint(), model.path(), request);
 }
 
 GapResult MeasureDecoders(const GapArguments& arguments) {
   CountProgress progress("gap", "decoders", /*tells_time=*/true);
   GapRequest request = arguments.request;
   GapSettings& settings = request.settings;
-  const std::int64_t all = settings.memory_length + 1;
+  const std::int64_t all = settings.sizes.memory_length + 1;
   settings.states = std::min(all, arguments.states.value_or(all));
   settings.paths = arguments.paths.value_or(settings.paths);
   settings.noise = arguments.noise.value_or(settings.noise);

@@ -26,15 +26,15 @@ std::string GapShown(const GapEstimate& estimate) {
                      estimate.high);
 }
 
-double LargestFloor(const GapParts& parts) {
+double LargestFloor(const GapParts<GapEstimate>& parts) {
   return std::max({parts.removed_noise.floor, parts.mean_field.floor,
                    parts.threshold.floor, parts.total.floor,
                    parts.lattice.floor});
 }
 
 Columns GapColumns(const GapPoint& point) {
-  const GapParts& entries = point.mean.entries;
-  const OutputGapParts& outputs = point.mean.outputs;
+  const GapParts<GapEstimate>& entries = point.mean.entries;
+  const OutputGapParts<GapEstimate>& outputs = point.mean.outputs;
   return {fmt::format("{}", point.sharpness),
           fmt::format("{}", point.feedback),
           GapShown(entries.mean_field.value),
@@ -51,7 +51,7 @@ Columns GapColumns(const GapPoint& point) {
 }
 
 std::string SentenceOf(const GapPoint& point) {
-  const OutputGapParts& outputs = point.mean.outputs;
+  const OutputGapParts<GapEstimate>& outputs = point.mean.outputs;
   std::vector<std::pair<const char*, const GapEstimate*>> parts = {
       {"removed noise", &outputs.removed_noise},
       {"the mean field", &outputs.mean_field},
@@ -76,23 +76,36 @@ std::string GapShown(const GapMean& mean, double unit = 1) {
                      GapShown(unit * mean.high, digits));
 }
 
+// Names the parts that are above 0 beyond chance alone.
 std::string SentenceOf(const ModelGap& model) {
   const GapNats& nats = model.nats;
   std::string text = fmt::format(
-      "Of the {} nats of the threshold's outputs training sees {}; {} are the "
-      "mean field, {} sampling and {} the threshold",
-      GapShown(nats.threshold.value), GapShown(nats.expectation.value),
-      GapShown(nats.mean_field.value), GapShown(nats.sampling.value),
-      GapShown(nats.thresholding.value));
-  const double unseen = nats.sampled.value - nats.expectation.value;
-  // The share of a difference that chance alone may make says nothing.
-  if (nats.mean_field.low + nats.sampling.low > 0) {
-    text += fmt::format(
-        "; a loss by the lattice would see {:.0f} % of the mean field and "
-        "sampling, and, as any loss of sampled paths, nothing of the threshold",
-        100 * (nats.lattice.value - nats.expectation.value) / unseen);
+      "Decoding by the threshold costs {} nats an output, the expectation "
+      "without noise {}. ",
+      GapShown(nats.threshold.value), GapShown(nats.expectation.value));
+  const std::pair<const char*, const GapMean*> parts[] = {
+      {"the mean field", &nats.mean_field},
+      {"sampling", &nats.sampling},
+      {"the threshold", &nats.thresholding}};
+  std::string added;
+  for (const auto& [name, mean] : parts) {
+    if (mean->low <= 0) continue;
+    added += fmt::format("{}{} {}", added.empty() ? "What adds to it: " : ", ",
+                         name, GapShown(mean->value));
   }
-  return text + ".\n";
+  text += added.empty() ? "No part between them is above chance." : added + ".";
+  const double unseen = nats.mean_field.value + nats.sampling.value;
+  const double seen = nats.lattice.value - nats.expectation.value;
+  // A share of what chance alone may make says nothing, nor does one of a gap
+  // that decoding does not have.
+  if (nats.mean_field.low + nats.sampling.low > 0 &&
+      nats.thresholding.value >= 0 && seen >= 0 && seen < 1.005 * unseen) {
+    text += fmt::format(
+        " A loss by the lattice would also see {:.0f} % of the {} nats that "
+        "the mean field and sampling add together.",
+        100 * seen / unseen, GapShown(unseen));
+  }
+  return text + "\n";
 }
 
 }  // namespace
@@ -100,12 +113,12 @@ std::string SentenceOf(const ModelGap& model) {
 std::string GapText(const GapResult& result) {
   const GapSettings& settings = result.settings;
   std::string text = fmt::format(
-      "total variation, the mean over {} of {}: T = {}, d = {}, {} outputs to "
-      "choose from, noise {}, {} paths each, {} of the lattice\n",
-      Counted(static_cast<std::size_t>(settings.output_length), "output"),
+      "total variation, the mean over {} of {}: T = {}, d = {}, {} symbols, "
+      "noise {}, {} paths each, {} of the lattice\n",
+      Counted(static_cast<std::size_t>(settings.sizes.output_length), "output"),
       Counted(static_cast<std::size_t>(settings.decoders), "random decoder"),
-      settings.memory_length, settings.dim, settings.vocabulary, settings.noise,
-      settings.paths,
+      settings.sizes.memory_length, settings.sizes.dim,
+      settings.sizes.vocabulary, settings.noise, settings.paths,
       Counted(static_cast<std::size_t>(settings.states), "state"));
   std::vector<Columns> lines = {
       {"", "", "entries:", "", "", "outputs:", "", "", "", "", "", "", ""},
@@ -139,8 +152,8 @@ std::string GapText(const ModelGap& model) {
   const auto part = [](const GapEstimate& estimate) {
     return GapShown(estimate) + fmt::format(", floor {:.3f}", estimate.floor);
   };
-  const GapParts& entries = model.gap.entries;
-  const OutputGapParts& outputs = model.gap.outputs;
+  const GapParts<GapEstimate>& entries = model.gap.entries;
+  const OutputGapParts<GapEstimate>& outputs = model.gap.outputs;
   const std::vector<Columns> lines = {
       {"", "total variation of outputs", "of entries"},
       {"removed noise", part(outputs.removed_noise),
@@ -159,8 +172,7 @@ std::string GapText(const ModelGap& model) {
       {"+ threshold", GapShown(nats.thresholding), ""},
       {"= threshold", GapShown(nats.threshold),
        GapShown(errors.threshold, 100)},
-      {"lattice", GapShown(nats.lattice), ""},
-      {"one sampled path", GapShown(nats.path), GapShown(errors.path, 100)}};
+      {"lattice", GapShown(nats.lattice), ""}};
   for (const std::string& line : Aligned(lines)) text += line + "\n";
   return text + SentenceOf(model);
 }

@@ -6,14 +6,8 @@
 
 namespace attnbench {
 
-double TotalVariation(std::span<const double> difference) {
-  double sum = 0;
-  double total = 0;
-  for (const double one : difference) {
-    sum += one;
-    total += std::abs(one);
-  }
-  return (total + std::abs(sum)) / 2;
+void AddScaled(std::span<const double> x, double scale, std::span<double> sum) {
+  for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += scale * x[k];
 }
 
 void SoftmaxInPlace(std::span<double> logits) {

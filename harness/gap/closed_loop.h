@@ -51,9 +51,8 @@ struct Marginals {
         outputs(loop.num_outputs(), loop.vocabulary()) {}
 };
 
-// Half the sum of |difference| over a row of differences of probabilities. Mass
-// that one of the two lacks counts as an outcome of its own.
-double TotalVariation(std::span<const double> difference);
+// Adds scale x to `sum`.
+void AddScaled(std::span<const double> x, double scale, std::span<double> sum);
 
 // Makes probabilities of logits.
 void SoftmaxInPlace(std::span<double> logits);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "harness/base/error.h"
+#include "harness/base/printable.h"
 #include "harness/gap/lattice.h"
 #include "harness/gap/processes.h"
 #include "harness/gap/random_decoder.h"
@@ -18,34 +19,46 @@
 namespace attnbench {
 namespace {
 
-using Differences = OfParts<Table<double>>;
-using Variations = OfParts<std::vector<double>>;
+// Calls compare(from, to) for the two ends of each part.
+template <class Compare>
+auto ComparisonsOf(const GapChain& chain, const Compare& compare)
+    -> OfParts<decltype(compare(Table<double>(), Table<double>()))> {
+  const auto entries = [&](const Marginals& a, const Marginals& b) {
+    return compare(a.entries, b.entries);
+  };
+  const auto outputs = [&](const Marginals& a, const Marginals& b) {
+    return compare(a.outputs, b.outputs);
+  };
+  const auto& [noisy, expectation, at_mean, sampled, threshold, lattice] =
+      chain;
+  return {.entries = {.removed_noise = entries(noisy, expectation),
+                      .mean_field = entries(expectation, sampled),
+                      .threshold = entries(sampled, threshold),
+                      .total = entries(noisy, threshold),
+                      .lattice = entries(lattice, sampled)},
+          .outputs = {{.removed_noise = outputs(noisy, expectation),
+                       .mean_field = outputs(expectation, at_mean),
+                       .threshold = outputs(sampled, threshold),
+                       .total = outputs(noisy, threshold),
+                       .lattice = outputs(lattice, sampled)},
+                      outputs(at_mean, sampled)}};
+}
 
-Table<double> Less(const Table<double>& a, const Table<double>& b,
-                   double scale = 1) {
+Table<double> Difference(const Table<double>& a, const Table<double>& b) {
   Table<double> difference = a;
-  for (std::size_t n = 0; n < a.values.size(); ++n) {
-    difference.values[n] -= scale * b.values[n];
-  }
+  AddScaled(b.values, -1, difference.values);
   return difference;
 }
 
-std::vector<double> Variation(const Table<double>& difference) {
+// The TV of each output, and of all outputs the mean [U + 1].
+std::vector<double> Variation(const Table<double>& a, const Table<double>& b) {
   std::vector<double> variations;
   double sum = 0;
-  for (Index i = 0; i < difference.rows; ++i) {
-    variations.push_back(TotalVariation(difference.view().Row(i)));
+  for (Index i = 0; i < a.rows; ++i) {
+    variations.push_back(TotalVariation(a.view().Row(i), b.view().Row(i)));
     sum += variations.back();
   }
-  variations.push_back(sum / static_cast<double>(difference.rows));
-  return variations;
-}
-
-Variations VariationsOf(const Differences& differences) {
-  Variations variations;
-  ForEachPart([](const Table<double>& difference,
-                 std::vector<double>& made) { made = Variation(difference); },
-              differences, variations);
+  variations.push_back(sum / static_cast<double>(a.rows));
   return variations;
 }
 
@@ -55,14 +68,14 @@ struct Batch {
   PathSums noisy;  // marginals and weight alone
 
   explicit Batch(const ClosedLoop& loop) : paths(loop), noisy(loop) {}
-  void Add(const Batch& other, double scale = 1) {
-    paths.Add(other.paths, scale);
-    noisy.Add(other.noisy, scale);
+  void Add(const Batch& other) {
+    paths.Add(other.paths);
+    noisy.Add(other.noisy);
   }
 };
 
-// Of one decoder. Each of its arrays has a number for each output, and entry,
-// symbol, or number of a state or context.
+// Throws if the arrays of one decoder are too large. Each has a number for each
+// output, and entry, symbol, or number of a state or context.
 void CheckArraysFit(const ClosedLoop& loop) {
   constexpr Index kArrays = 4 * kGapBatches;  // two a batch, and sums of them
   const Index width = loop.memory().rows + 1 + loop.vocabulary() +
@@ -75,11 +88,10 @@ void CheckArraysFit(const ClosedLoop& loop) {
 class Measuring {
  public:
   Measuring(const ClosedLoop& loop, const GapSettings& settings,
-            std::uint64_t seed, const Processes::OnStep& on_sampled)
+            std::uint64_t seed)
       : loop_(loop),
         settings_(settings),
         seed_(seed),
-        on_sampled_(on_sampled),
         batches_(kGapBatches, Batch(loop)) {}
 
   DecoderGap Measure(int threads) {
@@ -89,19 +101,16 @@ class Measuring {
     DecoderGap gap;
     gap.kept_mass = lattice.kept_mass;
     fixed_.expectation = processes.Expectation({});
-    fixed_.threshold = MeansOf(processes.Threshold());
+    fixed_.threshold = processes.Threshold();
     fixed_.lattice = std::move(lattice.marginals);
     Batch all(loop_);
     for (const Batch& batch : batches_) all.Add(batch);
     gap.chain = ChainOf(all);
-    const Variations values = VariationsOf(DifferencesOf(gap.chain));
     ForEachPart(
         [](const std::vector<double>& value, MeasuredPart& part) {
-          part = {value, std::vector<double>(value.size()),
-                  std::vector<double>(value.size())};
+          part = {value, std::vector<double>(value.size())};
         },
-        values, gap.parts);
-    AddVariances(all, gap.parts);
+        VariationsOf(gap.chain), gap.parts);
     AddFloors(gap.parts);
     return gap;
   }
@@ -115,21 +124,14 @@ class Measuring {
       const auto stream = static_cast<std::uint32_t>(path);
       processes.Sample(seed_, stream, [&](const PathStep& step) {
         batch.paths.AddStep(step);
-        if (on_sampled_) on_sampled_(step);
       });
       ++batch.paths.weight;
       if (settings_.noise == 0 || path % kPathsOfNoise != 0) continue;
       const Marginals noisy =
           processes.Expectation({settings_.noise, seed_, stream});
-      AddTo(batch.noisy.marginals.entries, noisy.entries);
-      AddTo(batch.noisy.marginals.outputs, noisy.outputs);
+      AddScaled(noisy.entries.values, 1, batch.noisy.marginals.entries.values);
+      AddScaled(noisy.outputs.values, 1, batch.noisy.marginals.outputs.values);
       ++batch.noisy.weight;
-    }
-  }
-
-  static void AddTo(Table<double>& sum, const Table<double>& one) {
-    for (std::size_t n = 0; n < one.values.size(); ++n) {
-      sum.values[n] += one.values[n];
     }
   }
 
@@ -140,39 +142,6 @@ class Measuring {
     chain.at_mean_context = AtMeanContext(loop_, sums.paths);
     chain.sampled = MeansOf(sums.paths);
     return chain;
-  }
-
-  // The jackknife's: (n - 1) / n times the squares of what leaving out one of n
-  // batches changes.
-  void AddVariances(const Batch& all, OfParts<MeasuredPart>& parts) const {
-    std::vector<Variations> without;
-    for (const Batch& batch : batches_) {
-      Batch rest = all;
-      rest.Add(batch, -1);
-      without.push_back(VariationsOf(DifferencesOf(ChainOf(rest))));
-    }
-    Variations mean = without[0];
-    ForEachPart([](auto& sum) { std::ranges::fill(sum, 0.0); }, mean);
-    for (const Variations& one : without) {
-      ForEachPart(
-          [](const auto& value, auto& sum) {
-            for (std::size_t i = 0; i < sum.size(); ++i) {
-              sum[i] += value[i] / kGapBatches;
-            }
-          },
-          one, mean);
-    }
-    constexpr double kShare = (kGapBatches - 1.0) / kGapBatches;
-    for (const Variations& one : without) {
-      ForEachPart(
-          [&](const auto& value, const auto& center, MeasuredPart& part) {
-            for (std::size_t i = 0; i < value.size(); ++i) {
-              const double off = value[i] - center[i];
-              part.variance[i] += kShare * off * off;
-            }
-          },
-          one, mean, parts);
-    }
   }
 
   void AddFloors(OfParts<MeasuredPart>& parts) const {
@@ -186,67 +155,67 @@ class Measuring {
       ForEachPart(
           [](const Table<double>& a, const Table<double>& b,
              MeasuredPart& part) {
-            const std::vector<double> apart = Variation(Less(a, b));
+            const std::vector<double> apart = Variation(a, b);
             for (std::size_t i = 0; i < apart.size(); ++i) {
               part.floor[i] += apart[i] / 2 / kWays;
             }
           },
-          DifferencesOf(ChainOf(halves[0])), DifferencesOf(ChainOf(halves[1])),
-          parts);
+          ComparisonsOf(ChainOf(halves[0]), Difference),
+          ComparisonsOf(ChainOf(halves[1]), Difference), parts);
     }
   }
 
   const ClosedLoop& loop_;
   const GapSettings& settings_;
   const std::uint64_t seed_;
-  const Processes::OnStep& on_sampled_;
   std::vector<Batch> batches_;
   GapChain fixed_;  // what has no chance in it
 };
 
-// Means over decoders, which are independent of each other.
+// Means over decoders, of which there are at least two.
 class Mean {
  public:
-  void Add(const MeasuredPart& part) {
-    values_.resize(part.value.size());
-    floors_.resize(part.value.size());
-    variances_.resize(part.value.size());
-    ++count_;
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      values_[i] += part.value[i];
-      floors_[i] += part.floor[i];
-      variances_[i].push_back({part.variance[i], kGapBatches - 1});
-    }
-  }
+  void Add(const MeasuredPart& part) { parts_.push_back(part); }
 
   GapEstimate At(std::size_t i) const {
-    std::vector<Variance> parts = variances_[i];
-    for (Variance& part : parts) part.value /= count_ * count_;
-    return EstimateAround(values_[i] / count_, floors_[i] / count_,
-                          HalfWidth(parts, kMiss));
+    const auto n = static_cast<double>(parts_.size());
+    double value = 0;
+    double floor = 0;
+    for (const MeasuredPart& part : parts_) {
+      value += part.value[i] / n;
+      floor += part.floor[i] / n;
+    }
+    double squares = 0;
+    for (const MeasuredPart& part : parts_) {
+      const double off = part.value[i] - value;
+      squares += off * off;
+    }
+    const Variance variance{squares / (n - 1) / n, n - 1};
+    return EstimateAround(value, floor, HalfWidth({&variance, 1}, kMiss));
   }
 
  private:
-  double count_ = 0;
-  std::vector<double> values_, floors_;
-  std::vector<std::vector<Variance>> variances_;
+  std::vector<MeasuredPart> parts_;
 };
 
 GapRow RowAt(const OfParts<Mean>& means, std::size_t i) {
-  return MakeGapRow([&](GapPart part) { return means.entries[part].At(i); },
-                    [&](GapPart part) { return means.outputs[part].At(i); });
+  GapRow row;
+  ForEachPart([&](const Mean& mean, GapEstimate& to) { to = mean.At(i); },
+              means, row);
+  return row;
 }
 
 }  // namespace
 
-void CheckKeptMass(double kept_mass, double least, std::int64_t states,
+void CheckKeptMass(double kept_mass, std::int64_t states,
                    const std::string& what) {
-  if (kept_mass >= least) return;
-  throw UserError("--states",
-                  fmt::format("a lattice of {} states keeps {:.3g} of the mass "
-                              "of {}, less than {:.3g} (--least-mass): keep "
-                              "more states",
-                              states, kept_mass, what, least));
+  if (kept_mass >= kLeastKeptMass) return;
+  throw UserError(
+      "--states",
+      fmt::format("a lattice of {} keeps {:.3g} of the mass of {}, less than "
+                  "{}: keep more states",
+                  Counted(Size(states), "state"), kept_mass, what,
+                  kLeastKeptMass));
 }
 
 GapEstimate EstimateAround(double value, double floor, double half_width) {
@@ -259,44 +228,26 @@ GapEstimate EstimateAround(double value, double floor, double half_width) {
           .floor = rounded(floor)};
 }
 
-OfParts<Table<double>> DifferencesOf(const GapChain& chain) {
-  const auto entries = [](const Marginals& a, const Marginals& b) {
-    return Less(a.entries, b.entries);
-  };
-  const auto outputs = [](const Marginals& a, const Marginals& b) {
-    return Less(a.outputs, b.outputs);
-  };
-  const auto& [noisy, expectation, at_mean, sampled, threshold, lattice] =
-      chain;
-  return {
-      .entries = {entries(noisy, expectation), entries(expectation, sampled),
-                  entries(sampled, sampled), entries(sampled, threshold),
-                  entries(noisy, threshold), entries(lattice, sampled)},
-      .outputs = {outputs(noisy, expectation), outputs(expectation, at_mean),
-                  outputs(at_mean, sampled), outputs(sampled, threshold),
-                  outputs(noisy, threshold), outputs(lattice, sampled)}};
-}
-
 OfParts<std::vector<double>> VariationsOf(const GapChain& chain) {
-  return VariationsOf(DifferencesOf(chain));
+  return ComparisonsOf(chain, Variation);
 }
 
 DecoderGap MeasureDecoderGap(const ClosedLoop& loop,
                              const GapSettings& settings, std::uint64_t seed,
-                             int threads, const Processes::OnStep& on_sampled) {
+                             int threads) {
   CheckArraysFit(loop);
-  return Measuring(loop, settings, seed, on_sampled)
-      .Measure(on_sampled ? 1 : threads);
+  return Measuring(loop, settings, seed).Measure(threads);
 }
 
-std::uint64_t GapDecoderSeed(std::uint64_t seed, std::int64_t decoder) {
+std::uint64_t GapSeed(std::uint64_t seed, std::int64_t number) {
   const auto words = Philox(seed, NamedPurpose("gap.decoder"),
-                            static_cast<std::uint32_t>(decoder), 0);
+                            static_cast<std::uint32_t>(number), 0);
   return (static_cast<std::uint64_t>(words[0]) << 32) ^ words[1];
 }
 
 GapResult MeasureGap(const GapRequest& request) {
   const GapSettings& settings = request.settings;
+  ATTN_CHECK_LE(2, settings.decoders);
   GapResult result{.settings = settings};
   const std::size_t total = request.sharpness.size() * request.feedback.size() *
                             Size(settings.decoders);
@@ -306,19 +257,15 @@ GapResult MeasureGap(const GapRequest& request) {
       GapPoint point{.sharpness = sharpness, .feedback = feedback};
       OfParts<Mean> means;
       for (Index n = 0; n < settings.decoders; ++n) {
-        const std::uint64_t seed = GapDecoderSeed(request.seed, n);
-        const RandomDecoder decoder({.memory_length = settings.memory_length,
-                                     .output_length = settings.output_length,
-                                     .dim = settings.dim,
-                                     .vocabulary = settings.vocabulary,
+        const std::uint64_t seed = GapSeed(request.seed, n);
+        const RandomDecoder decoder({.sizes = settings.sizes,
                                      .sharpness = sharpness,
                                      .feedback = feedback,
                                      .seed = seed});
         const DecoderGap gap =
             MeasureDecoderGap(decoder, settings, seed, omp_get_max_threads());
         point.kept_mass = std::min(point.kept_mass, gap.kept_mass);
-        CheckKeptMass(point.kept_mass, settings.least_kept_mass,
-                      settings.states,
+        CheckKeptMass(point.kept_mass, settings.states,
                       fmt::format("a decoder at sharpness {} and feedback {}",
                                   sharpness, feedback));
         ForEachPart(
@@ -326,7 +273,7 @@ GapResult MeasureGap(const GapRequest& request) {
             gap.parts, means);
         if (request.on_progress) request.on_progress(++done, total);
       }
-      const std::size_t U = Size(settings.output_length);
+      const std::size_t U = Size(settings.sizes.output_length);
       point.mean = RowAt(means, U);
       for (std::size_t i = 0; i < U; ++i) {
         point.rows.push_back(RowAt(means, i));

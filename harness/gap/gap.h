@@ -23,24 +23,25 @@
 // Parts do not add up: by the triangle inequality the total is at most their
 // sum, and no part is more than the total and the other parts together.
 //
-// The paths of a decoder stand in kGapBatches batches. An interval is of the
-// jackknife that leaves out a batch, with Student's t. A TV of samples is too
-// large, by at most its floor, so intervals reach down by the floor, too: the
-// TV that sampling error alone gives, a quarter of the sum of |difference in
-// one half of the paths - that in the other|, over four ways to halve the
-// batches. Both halves have half the paths, so their difference has twice the
-// error. A TV near its floor shows no gap.
+// Means over random decoders have intervals of random decoders, those that were
+// not drawn included: of the variance between the decoders, with Student's t.
+// The sampling error within each decoder is a part of that variance.
+//
+// A TV of samples is too large, by at most its floor, so intervals reach down
+// by the floor, too: the TV that sampling error alone gives. The paths of a
+// decoder stand in kGapBatches batches, and the floor is a quarter of the sum
+// of |difference in one half of the paths - that in the other|, over four ways
+// to halve the batches. Both halves have half the paths, so their difference
+// has twice the error. A TV near its floor shows no gap.
 #ifndef ATTNBENCH_HARNESS_GAP_GAP_H_
 #define ATTNBENCH_HARNESS_GAP_GAP_H_
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "harness/gap/closed_loop.h"
-#include "harness/gap/processes.h"
 #include "harness/gap/result.h"
 
 namespace attnbench {
@@ -56,41 +57,27 @@ struct GapChain {
       lattice;
 };
 
-enum GapPart : std::size_t {
-  kRemovedNoise,
-  kMeanField,
-  kSampling,
-  kThreshold,
-  kTotal,
-  kLattice,
-  kGapParts
-};
-
-// Something of each part, of entries and of outputs. Entries have no sampling
-// part: theirs is of zeros.
-template <class T>
-struct OfParts {
-  std::array<T, kGapParts> entries = {}, outputs = {};
-};
-
 // Calls visit(part of a, part of b, ...) for every part.
 template <class Visit, class... Of>
 void ForEachPart(const Visit& visit, Of&&... of) {
-  for (std::size_t part = 0; part < kGapParts; ++part) {
-    visit(of.entries[part]...);
-    visit(of.outputs[part]...);
-  }
+  const auto visit_all = [&](auto&... parts) {
+    visit(parts.removed_noise...);
+    visit(parts.mean_field...);
+    visit(parts.threshold...);
+    visit(parts.total...);
+    visit(parts.lattice...);
+  };
+  visit_all(of.entries...);
+  visit_all(of.outputs...);
+  visit(of.outputs.sampling...);
 }
-
-// The signed differences [U, T + 1] and [U, V] whose TV the parts are.
-OfParts<Table<double>> DifferencesOf(const GapChain& chain);
 
 // The TV of each output, and of all outputs the mean [U + 1].
 OfParts<std::vector<double>> VariationsOf(const GapChain& chain);
 
 // A part of a decoder's gap, of each output and of all the mean [U + 1].
 struct MeasuredPart {
-  std::vector<double> value, variance, floor;
+  std::vector<double> value, floor;
 };
 
 struct DecoderGap {
@@ -101,38 +88,25 @@ struct DecoderGap {
 
 // Measures one decoder, on as many threads; paths are rounded up to whole
 // batches, and `states` to at least 1.
-// Calls on_sampled, if there is one, for each step of the sampled paths; then
-// there is one thread.
 DecoderGap MeasureDecoderGap(const ClosedLoop& loop,
                              const GapSettings& settings, std::uint64_t seed,
-                             int threads,
-                             const Processes::OnStep& on_sampled = nullptr);
+                             int threads);
 
-// Throws UserError if the lattices' least kept mass is below `least`; `what`
-// says where that is.
-void CheckKeptMass(double kept_mass, double least, std::int64_t states,
+// A lattice that keeps less mass says little of the sampled process.
+inline constexpr double kLeastKeptMass = 0.9;
+
+// Throws UserError if a lattice of so many states keeps less than that; `what`
+// says of what it is.
+void CheckKeptMass(double kept_mass, std::int64_t states,
                    const std::string& what);
-
-// The row of what entries(part) and outputs(part) estimate.
-template <class Entries, class Outputs>
-GapRow MakeGapRow(const Entries& entries, const Outputs& outputs) {
-  const auto parts = [](const auto& of) {
-    return GapParts{.removed_noise = of(kRemovedNoise),
-                    .mean_field = of(kMeanField),
-                    .threshold = of(kThreshold),
-                    .total = of(kTotal),
-                    .lattice = of(kLattice)};
-  };
-  return {.entries = parts(entries),
-          .outputs = {parts(outputs), outputs(kSampling)}};
-}
 
 // `value` of samples, with the interval that the header describes, rounded to
 // five digits.
 GapEstimate EstimateAround(double value, double floor, double half_width);
 
-// The seed of a random decoder: the same at all sharpness and feedback.
-std::uint64_t GapDecoderSeed(std::uint64_t seed, std::int64_t decoder);
+// The seed of a random decoder, the same at all sharpness and feedback, or of
+// what is drawn for a sequence.
+std::uint64_t GapSeed(std::uint64_t seed, std::int64_t number);
 
 struct GapRequest {
   std::vector<double> sharpness = {1, 4, 16};
@@ -143,8 +117,8 @@ struct GapRequest {
   std::function<void(std::size_t done, std::size_t total)> on_progress = {};
 };
 
-// The result, without its context. Throws UserError if a lattice keeps less
-// mass than it must.
+// The result, without its context. There are at least 2 decoders. Throws
+// UserError if a lattice keeps less mass than it must.
 GapResult MeasureGap(const GapRequest& request);
 
 }  // namespace attnbench

@@ -1,7 +1,9 @@
 #include "harness/gap/lattice.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace attnbench {
@@ -40,15 +42,15 @@ class LatticeMaker {
     std::swap(last_, next_);
   }
 
-  // Gives up all but the states with the most mass.
+  // Gives up all but the states with the most mass, of equal ones the first.
   void Keep(Index states) {
     if (states > T_) return;
-    Vector masses;
-    for (const State& state : last_) masses.push_back(state.mass);
-    const auto cut = masses.begin() + states;
-    std::ranges::nth_element(masses, cut, std::greater());
-    for (State& state : last_) {
-      if (state.mass <= *cut) state.mass = 0;
+    std::vector<Index> by_mass(last_.size());
+    std::iota(by_mass.begin(), by_mass.end(), 0);
+    std::ranges::stable_sort(by_mass, std::greater(),
+                             [&](Index k) { return last_[Size(k)].mass; });
+    for (const Index k : std::span(by_mass).subspan(Size(states))) {
+      last_[Size(k)].mass = 0;
     }
   }
 

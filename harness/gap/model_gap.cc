@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "harness/base/error.h"
@@ -18,21 +19,17 @@
 namespace attnbench {
 namespace {
 
-// What a sequence adds to a figure, over its outputs.
+// What a sequence adds to each figure, over its outputs.
 struct SequenceSums {
   double outputs = 0;
   OfParts<double> variation = {}, floor = {};
   double expectation = 0, at_mean_context = 0, sampled = 0, threshold = 0,
-         lattice = 0, path = 0;  // nats
-  double wrong = 0, sampled_wrong = 0, threshold_wrong = 0, path_wrong = 0;
+         lattice = 0;  // nats
+  double wrong = 0, sampled_wrong = 0, threshold_wrong = 0;
   double kept_mass = 1;
 };
 
-bool IsWrong(std::span<const double> p, Symbol target) {
-  return std::ranges::max_element(p) - p.begin() != target;
-}
-
-// Adds the nats of the target under rows of probabilities.
+// The nats of the target's symbols under rows of probabilities.
 double NatsOf(const Table<double>& outputs, const std::vector<Symbol>& target) {
   double nats = 0;
   for (std::size_t i = 0; i < target.size(); ++i) {
@@ -41,11 +38,13 @@ double NatsOf(const Table<double>& outputs, const std::vector<Symbol>& target) {
   return nats;
 }
 
+// How many outputs have another most probable symbol.
 double WrongOf(const Table<double>& outputs,
                const std::vector<Symbol>& target) {
   double wrong = 0;
   for (std::size_t i = 0; i < target.size(); ++i) {
-    wrong += IsWrong(outputs.view().Row(static_cast<Index>(i)), target[i]);
+    const auto p = outputs.view().Row(static_cast<Index>(i));
+    wrong += std::ranges::max_element(p) - p.begin() != target[i];
   }
   return wrong;
 }
@@ -55,18 +54,12 @@ SequenceSums SumsOf(TrainedDecoder& decoder, const Example& example,
   const TrainedLoop loop(decoder, example);
   const std::vector<Symbol>& target = example.target;
   SequenceSums sums{.outputs = static_cast<double>(target.size())};
-  GapSettings settings{
-      .paths = request.paths, .noise = request.noise, .states = request.states};
-  double steps = 0;
   const DecoderGap gap = MeasureDecoderGap(
-      loop, settings, seed, /*threads=*/1, [&](const PathStep& step) {
-        const Symbol y = target[Size(step.output)];
-        sums.path -= std::log(step.probabilities[Size(y)]);
-        sums.path_wrong += IsWrong(step.probabilities, y);
-        ++steps;
-      });
-  sums.path *= sums.outputs / steps;
-  sums.path_wrong *= sums.outputs / steps;
+      loop,
+      {.paths = request.paths,
+       .noise = request.noise,
+       .states = request.states.value_or(loop.memory().rows + 1)},
+      seed, /*threads=*/1);
   const GapChain& chain = gap.chain;
   sums.expectation = NatsOf(chain.expectation.outputs, target);
   sums.at_mean_context = NatsOf(chain.at_mean_context.outputs, target);
@@ -86,54 +79,10 @@ SequenceSums SumsOf(TrainedDecoder& decoder, const Example& example,
   return sums;
 }
 
-// The sum of a figure of all sequences over their outputs, with the interval of
-// a ratio of two sums.
-template <class Figure>
-GapMean RatioOf(const std::vector<SequenceSums>& all, const Figure& figure) {
-  double sum = 0;
-  double outputs = 0;
-  for (const SequenceSums& one : all) {
-    sum += figure(one);
-    outputs += one.outputs;
-  }
-  const double ratio = sum / outputs;
-  double squares = 0;
-  for (const SequenceSums& one : all) {
-    const double off = figure(one) - ratio * one.outputs;
-    squares += off * off;
-  }
-  const auto n = static_cast<double>(all.size());
-  const Variance variance{squares * n / (n - 1) / (outputs * outputs), n - 1};
-  const double half = HalfWidth({&variance, 1}, kMiss);
-  const auto rounded = [](double number) {
-    return std::round(number * 1e5) / 1e5;
-  };
-  return {rounded(ratio), rounded(ratio - half), rounded(ratio + half)};
-}
-
-GapRow RowOf(const std::vector<SequenceSums>& all) {
-  // `values` is the array of a figure's parts.
-  const auto estimate = [&](const auto& values, GapPart part) {
-    const GapMean value = RatioOf(all, [&](const SequenceSums& one) {
-      return values(one.variation)[part];
-    });
-    const GapMean floor = RatioOf(
-        all, [&](const SequenceSums& one) { return values(one.floor)[part]; });
-    return EstimateAround(value.value, floor.value, value.high - value.value);
-  };
-  const auto entries = [](const OfParts<double>& of) { return of.entries; };
-  const auto outputs = [](const OfParts<double>& of) { return of.outputs; };
-  return MakeGapRow([&](GapPart part) { return estimate(entries, part); },
-                    [&](GapPart part) { return estimate(outputs, part); });
-}
-
-}  // namespace
-
-ModelGap MeasureModelGap(const Checkpoint& checkpoint, const std::string& path,
-                         const ModelGapRequest& request) {
+std::vector<SequenceSums> MeasureSequences(const Checkpoint& checkpoint,
+                                           const std::string& path,
+                                           const ModelGapRequest& request) {
   const TrainingRun& run = checkpoint.run;
-  ATTN_CHECK(run.settings.mechanism == "monotonic");
-  ATTN_CHECK_LE(2, request.sequences);
   std::vector<SequenceSums> all(Size(request.sequences));
   std::size_t done = 0;
   std::atomic<bool> lost_mass = false;  // the rest need not be measured
@@ -146,50 +95,127 @@ ModelGap MeasureModelGap(const Checkpoint& checkpoint, const std::string& path,
             MakeExample(run.settings.task_spec(), ExampleSet::kHeldOut,
                         run.held_out_seed, static_cast<std::uint32_t>(n));
         all[Size(n)] =
-            SumsOf(*decoder, example, request, GapDecoderSeed(request.seed, n));
-        if (all[Size(n)].kept_mass < request.least_kept_mass) lost_mass = true;
+            SumsOf(*decoder, example, request, GapSeed(request.seed, n));
+        if (all[Size(n)].kept_mass < kLeastKeptMass) lost_mass = true;
 #pragma omp critical(attnbench_model_gap)
         if (request.on_progress && !lost_mass)
           request.on_progress(++done, all.size());
       });
+  return all;
+}
+
+void CheckIsFinite(const std::vector<SequenceSums>& all,
+                   const std::string& path) {
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    const SequenceSums& one = all[n];
+    // A NaN or an infinity of any output is in one of them.
+    if (std::isfinite(one.expectation + one.at_mean_context + one.sampled +
+                      one.threshold + one.lattice)) {
+      continue;
+    }
+    throw UserError(path, fmt::format("its outputs are not finite, or give a "
+                                      "target no probability, in held-out "
+                                      "sequence {}",
+                                      n + 1));
+  }
+}
+
+// The sum of what sequences have over that of their outputs, with the interval
+// of a ratio of two sums.
+GapMean RatioOf(const std::vector<double>& of_sequences,
+                const std::vector<double>& outputs) {
+  const double all = std::accumulate(outputs.begin(), outputs.end(), 0.0);
+  const double ratio =
+      std::accumulate(of_sequences.begin(), of_sequences.end(), 0.0) / all;
+  double squares = 0;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const double off = of_sequences[k] - ratio * outputs[k];
+    squares += off * off;
+  }
+  const auto n = static_cast<double>(outputs.size());
+  const Variance variance{squares * n / (n - 1) / (all * all), n - 1};
+  const double half = HalfWidth({&variance, 1}, kMiss);
+  const auto rounded = [](double number) {
+    return std::round(number * 1e5) / 1e5;
+  };
+  return {rounded(ratio), rounded(ratio - half), rounded(ratio + half)};
+}
+
+GapRow RowOf(const std::vector<SequenceSums>& all) {
+  std::vector<double> outputs;
+  OfParts<std::vector<double>> variations, floors;  // of each sequence
+  for (const SequenceSums& one : all) {
+    outputs.push_back(one.outputs);
+    ForEachPart(
+        [](double variation, double floor, auto& of_variations,
+           auto& of_floors) {
+          of_variations.push_back(variation);
+          of_floors.push_back(floor);
+        },
+        one.variation, one.floor, variations, floors);
+  }
+  GapRow row;
+  ForEachPart(
+      [&](const auto& variation, const auto& floor, GapEstimate& to) {
+        const GapMean mean = RatioOf(variation, outputs);
+        to = EstimateAround(mean.value, RatioOf(floor, outputs).value,
+                            mean.high - mean.value);
+      },
+      variations, floors, row);
+  return row;
+}
+
+}  // namespace
+
+ModelGap MeasureModelGap(const Checkpoint& checkpoint, const std::string& path,
+                         const ModelGapRequest& request) {
+  ATTN_CHECK(checkpoint.run.settings.mechanism == "monotonic");
+  ATTN_CHECK_LE(2, request.sequences);
+  const std::vector<SequenceSums> all =
+      MeasureSequences(checkpoint, path, request);
+  CheckIsFinite(all, path);
   ModelGap model;
-  model.run = run;
+  model.run = checkpoint.run;
   model.step = checkpoint.step;
   model.sequences = request.sequences;
   model.paths = request.paths;
   model.noise = request.noise;
   model.states = request.states;
-  for (std::size_t n = 0; n < all.size(); ++n) {
-    const SequenceSums& one = all[n];
-    // A NaN or an infinity of any output is in one of them.
-    if (!std::isfinite(one.expectation + one.path + one.threshold)) {
-      throw UserError(path, fmt::format("its outputs are not finite, or give a "
-                                        "target no probability, in held-out "
-                                        "sequence {}",
-                                        n + 1));
-    }
+  for (const SequenceSums& one : all) {
     model.outputs += static_cast<std::int64_t>(one.outputs);
     model.kept_mass = std::min(model.kept_mass, one.kept_mass);
   }
-  CheckKeptMass(model.kept_mass, request.least_kept_mass, request.states,
-                "a sequence of " + path);
+  if (request.states) {
+    CheckKeptMass(model.kept_mass, *request.states, "a sequence of " + path);
+  }
   model.gap = RowOf(all);
-  const auto nats = [&](auto figure) { return RatioOf(all, figure); };
   using One = const SequenceSums&;
+  const auto mean = [&](auto figure) {
+    std::vector<double> figures, outputs;
+    for (One one : all) {
+      figures.push_back(figure(one));
+      outputs.push_back(one.outputs);
+    }
+    return RatioOf(figures, outputs);
+  };
   model.nats = {
-      .expectation = nats([](One a) { return a.expectation; }),
+      .expectation = mean([](One a) { return a.expectation; }),
       .mean_field =
-          nats([](One a) { return a.at_mean_context - a.expectation; }),
-      .sampling = nats([](One a) { return a.sampled - a.at_mean_context; }),
-      .sampled = nats([](One a) { return a.sampled; }),
-      .thresholding = nats([](One a) { return a.threshold - a.sampled; }),
-      .threshold = nats([](One a) { return a.threshold; }),
-      .lattice = nats([](One a) { return a.lattice; }),
-      .path = nats([](One a) { return a.path; })};
-  model.errors = {.expectation = nats([](One a) { return a.wrong; }),
-                  .sampled = nats([](One a) { return a.sampled_wrong; }),
-                  .threshold = nats([](One a) { return a.threshold_wrong; }),
-                  .path = nats([](One a) { return a.path_wrong; })};
+          mean([](One a) { return a.at_mean_context - a.expectation; }),
+      .sampling = mean([](One a) { return a.sampled - a.at_mean_context; }),
+      .sampled = mean([](One a) { return a.sampled; }),
+      .thresholding = mean([](One a) { return a.threshold - a.sampled; }),
+      .threshold = mean([](One a) { return a.threshold; }),
+      .lattice = mean([](One a) { return a.lattice; })};
+  const auto share = [&](auto figure) {
+    GapMean errors = mean(figure);
+    errors.low = std::max(errors.low, 0.0);
+    errors.high = std::min(errors.high, 1.0);
+    return errors;
+  };
+  model.errors = {.expectation = share([](One a) { return a.wrong; }),
+                  .sampled = share([](One a) { return a.sampled_wrong; }),
+                  .threshold = share([](One a) { return a.threshold_wrong; })};
   return model;
 }
 

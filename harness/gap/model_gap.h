@@ -9,8 +9,6 @@
 //                 three together are `sampled`
 //   thresholding  what the threshold's path adds to that [4 - 3]: `threshold`
 //   lattice       -ln of the lattice's p(y), an estimate of `sampled`
-//   path          the mean over paths of -ln p(y | s, c): what a decoder that
-//                 samples one path has to pay, at least `sampled` by Jensen
 //
 // Nats add up, as total variations do not: expectation, mean_field, sampling
 // and thresholding together are threshold. Intervals are over sequences, with
@@ -20,6 +18,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "harness/gap/result.h"
@@ -29,10 +28,9 @@ namespace attnbench {
 
 struct ModelGapRequest {
   std::int64_t sequences = 256;
-  std::int64_t paths = 256;  // of each sequence
+  std::int64_t paths = 10'240;  // of each sequence
   double noise = 0;
-  std::int64_t states = 1;
-  double least_kept_mass = 0.9;
+  std::optional<std::int64_t> states = {};  // all
   std::uint64_t seed = 1;
   // Called after each sequence, by one thread at a time; may be empty.
   std::function<void(std::size_t done, std::size_t total)> on_progress = {};

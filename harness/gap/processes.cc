@@ -16,10 +16,6 @@ namespace {
 
 using Vector = std::vector<double>;
 
-void AddScaled(std::span<const double> x, double scale, std::span<double> sum) {
-  for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += scale * x[k];
-}
-
 void Divide(Table<double>& table, double divisor) {
   for (double& value : table.values) value /= divisor;
 }
@@ -46,12 +42,12 @@ void PathSums::AddStep(const PathStep& step, double step_weight) {
   AddScaled(step.context, step_weight, contexts.view().Row(step.output));
 }
 
-void PathSums::Add(const PathSums& other, double scale) {
-  AddScaled(other.marginals.entries.values, scale, marginals.entries.values);
-  AddScaled(other.marginals.outputs.values, scale, marginals.outputs.values);
-  AddScaled(other.states.values, scale, states.values);
-  AddScaled(other.contexts.values, scale, contexts.values);
-  weight += scale * other.weight;
+void PathSums::Add(const PathSums& other) {
+  AddScaled(other.marginals.entries.values, 1, marginals.entries.values);
+  AddScaled(other.marginals.outputs.values, 1, marginals.outputs.values);
+  AddScaled(other.states.values, 1, states.values);
+  AddScaled(other.contexts.values, 1, contexts.values);
+  weight += other.weight;
 }
 
 Marginals MeansOf(const PathSums& sums) {
@@ -144,11 +140,10 @@ void Processes::Decode(const Config& config, std::uint64_t seed,
   }
 }
 
-PathSums Processes::Threshold() {
+Marginals Processes::Threshold() {
   PathSums sums(loop_);
   Decode(config_, 0, 0, [&](const PathStep& step) { sums.AddStep(step); });
-  sums.weight = 1;
-  return sums;
+  return sums.marginals;
 }
 
 }  // namespace attnbench

@@ -35,8 +35,7 @@ struct PathSums {
 
   explicit PathSums(const ClosedLoop& loop);
   void AddStep(const PathStep& step, double step_weight = 1);
-  // Adds `scale` times another sum, such as -1 times one that is in this.
-  void Add(const PathSums& other, double scale = 1);
+  void Add(const PathSums& other);
 };
 
 // The means of the sums: where the process chooses, and what it puts out.
@@ -57,7 +56,7 @@ class Processes {
     std::uint32_t stream = 0;
   };
   Marginals Expectation(const Noise& noise);
-  PathSums Threshold();
+  Marginals Threshold();
   // Calls on_step(step) for each output of trial `path` of the sampled process,
   // a function of (seed, path).
   using OnStep = std::function<void(const PathStep&)>;

@@ -34,16 +34,17 @@ Table<double> OfVarianceOne(const DrawnParameters<double>& parameters,
 RandomDecoder::RandomDecoder(const RandomDecoderSpec& spec)
     : spec_(spec),
       parameters_(spec.seed),
-      memory_(
-          OfVarianceOne(parameters_, "gap.h", spec.memory_length, spec.dim)),
-      inputs_(
-          OfVarianceOne(parameters_, "gap.b", spec.output_length, spec.dim)),
-      of_state_(parameters_.Matrix("gap.W", spec.dim, spec.dim)),
-      of_context_(parameters_.Matrix("gap.C", spec.dim, spec.dim)),
-      query_(parameters_.Matrix("gap.Q", spec.dim, spec.dim)),
-      output_of_state_(parameters_.Matrix("gap.O", spec.vocabulary, spec.dim)),
+      memory_(OfVarianceOne(parameters_, "gap.h", spec.sizes.memory_length,
+                            spec.sizes.dim)),
+      inputs_(OfVarianceOne(parameters_, "gap.b", spec.sizes.output_length,
+                            spec.sizes.dim)),
+      of_state_(parameters_.Matrix("gap.W", spec.sizes.dim, spec.sizes.dim)),
+      of_context_(parameters_.Matrix("gap.C", spec.sizes.dim, spec.sizes.dim)),
+      query_(parameters_.Matrix("gap.Q", spec.sizes.dim, spec.sizes.dim)),
+      output_of_state_(
+          parameters_.Matrix("gap.O", spec.sizes.vocabulary, spec.sizes.dim)),
       output_of_context_(
-          parameters_.Matrix("gap.P", spec.vocabulary, spec.dim)) {}
+          parameters_.Matrix("gap.P", spec.sizes.vocabulary, spec.sizes.dim)) {}
 
 void RandomDecoder::FirstState(std::span<double> state) const {
   std::ranges::fill(state, 0.0);
@@ -62,8 +63,8 @@ void RandomDecoder::Energies(std::span<const double> state,
                              std::span<double> energies) const {
   std::vector<double> query(state.size());
   AddProduct(query_,
-             spec_.sharpness / std::sqrt(static_cast<double>(spec_.dim)), state,
-             query);
+             spec_.sharpness / std::sqrt(static_cast<double>(spec_.sizes.dim)),
+             state, query);
   std::ranges::fill(energies, 0.0);
   AddProduct(memory_.view(), 1, query, energies);
 }

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "harness/gap/closed_loop.h"
+#include "harness/gap/result.h"
 #include "harness/inputs/drawn_parameters.h"
 
 namespace attnbench {
@@ -23,10 +24,7 @@ namespace attnbench {
 inline constexpr double kLogitScale = 2;
 
 struct RandomDecoderSpec {
-  Index memory_length = 80;  // T
-  Index output_length = 20;  // U
-  Index dim = 16;            // d, of entries and states
-  Index vocabulary = 16;     // V
+  DecoderSizes sizes = {};
   double sharpness = 4;
   double feedback = 1;
   double recurrence = 1;
@@ -37,10 +35,10 @@ class RandomDecoder final : public ClosedLoop {
  public:
   explicit RandomDecoder(const RandomDecoderSpec& spec);
 
-  Index num_outputs() const override { return spec_.output_length; }
+  Index num_outputs() const override { return spec_.sizes.output_length; }
   MatrixView<const double> memory() const override { return memory_.view(); }
-  Index state_size() const override { return spec_.dim; }
-  Index vocabulary() const override { return spec_.vocabulary; }
+  Index state_size() const override { return spec_.sizes.dim; }
+  Index vocabulary() const override { return spec_.sizes.vocabulary; }
   void FirstState(std::span<double> state) const override;
   void Advance(Index i, std::span<const double> context,
                std::span<double> state) const override;

@@ -15,7 +15,7 @@
 
 namespace attnbench {
 
-// A total variation, with what the number of paths leaves open.
+// A total variation, the mean over decoders or outputs, with its interval.
 struct GapEstimate {
   double value = 0;
   double low = 0, high = 0;
@@ -33,10 +33,11 @@ struct GapEstimate {
   }
 };
 
-// The parts of a gap (gap.h).
+// Something of each part of a gap (gap.h).
+template <class T>
 struct GapParts {
-  GapEstimate removed_noise = {}, mean_field = {}, threshold = {}, total = {},
-              lattice = {};
+  T removed_noise = {}, mean_field = {}, threshold = {}, total = {},
+    lattice = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("removed_noise", self.removed_noise,
@@ -55,22 +56,27 @@ struct GapParts {
   }
 };
 
-// Those of outputs.
-struct OutputGapParts : GapParts {
-  GapEstimate sampling = {};
+// Outputs have one part more than entries.
+template <class T>
+struct OutputGapParts : GapParts<T> {
+  T sampling = {};
 
   static void Fields(auto& self, auto& visit) {
-    GapParts::Fields(self, visit);
+    GapParts<T>::Fields(self, visit);
     visit("sampling", self.sampling,
           Rule{.description = "p(y | mean context) to the mean of "
                               "p(y | context)"});
   }
 };
 
-struct GapRow {
+template <class T>
+struct OfParts {
+  GapParts<T> entries = {};
+  OutputGapParts<T> outputs = {};
+};
+
+struct GapRow : OfParts<GapEstimate> {
   std::optional<std::int64_t> output = {};
-  GapParts entries = {};
-  OutputGapParts outputs = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("output", self.output,
@@ -106,13 +112,9 @@ struct GapPoint {
   }
 };
 
-struct GapSettings {
-  std::int64_t memory_length = 80, output_length = 20;
-  std::int64_t dim = 16, vocabulary = 16;
-  std::int64_t decoders = 4, paths = 4000;
-  double noise = 1;
-  std::int64_t states = 81;
-  double least_kept_mass = 0.9;
+struct DecoderSizes {
+  std::int64_t memory_length = 80, output_length = 20;  // T, U
+  std::int64_t dim = 16, vocabulary = 16;               // d, V
 
   static void Fields(auto& self, auto& visit) {
     visit("memory_length", self.memory_length, kAtLeastOne);
@@ -121,11 +123,23 @@ struct GapSettings {
           Rule{.description = "numbers of an entry and of a state",
                .minimum = 1});
     visit("vocabulary", self.vocabulary,
-          Rule{.description = "outputs to choose from", .minimum = 2});
+          Rule{.description = "symbols, of which an output is one",
+               .minimum = 2});
+  }
+};
+
+struct GapSettings {
+  DecoderSizes sizes = {};
+  std::int64_t decoders = 4, paths = 4000;
+  double noise = 1;
+  std::int64_t states = 81;
+
+  static void Fields(auto& self, auto& visit) {
+    DecoderSizes::Fields(self.sizes, visit);
     visit("decoders", self.decoders,
           Rule{.description = "random decoders, each with parameters and a "
                               "memory of its own",
-               .minimum = 1});
+               .minimum = 2});
     visit("paths", self.paths,
           Rule{.description = "of each decoder; noise is drawn once for eight",
                .minimum = 1});
@@ -136,12 +150,10 @@ struct GapSettings {
     visit("states", self.states,
           Rule{.description = "that the lattice keeps after an output",
                .minimum = 1});
-    visit("least_kept_mass", self.least_kept_mass,
-          Rule{.minimum = 0, .maximum = 1});
   }
 };
 
-// Of random decoders.
+// The gap of random decoders.
 struct GapResult {
   static constexpr char kTitle[] = "Result of attnbench gap";
 
@@ -160,7 +172,7 @@ struct GapResult {
   }
 };
 
-// A figure of a model, over sequences.
+// The mean of a figure over a model's outputs, with an interval of sequences.
 struct GapMean {
   double value = 0;
   double low = 0, high = 0;
@@ -172,10 +184,10 @@ struct GapMean {
   }
 };
 
-// Nats of an output (model_gap.h).
+// What an output costs, in nats (model_gap.h).
 struct GapNats {
   GapMean expectation = {}, mean_field = {}, sampling = {}, sampled = {},
-          thresholding = {}, threshold = {}, lattice = {}, path = {};
+          thresholding = {}, threshold = {}, lattice = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("expectation", self.expectation,
@@ -193,26 +205,22 @@ struct GapNats {
           Rule{.description = "of the threshold's path: both together"});
     visit("lattice", self.lattice,
           Rule{.description = "of what the lattice puts out"});
-    visit("path", self.path,
-          Rule{.description = "the mean over sampled paths of the nats of a "
-                              "path"});
   }
 };
 
-// Shares of the outputs whose most probable symbol is not the target's.
+// How many outputs have another most probable symbol than the target's, as
+// shares.
 struct GapErrors {
-  GapMean expectation = {}, sampled = {}, threshold = {}, path = {};
+  GapMean expectation = {}, sampled = {}, threshold = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("expectation", self.expectation);
     visit("sampled", self.sampled);
     visit("threshold", self.threshold);
-    visit("path", self.path,
-          Rule{.description = "the mean over sampled paths"});
   }
 };
 
-// Of a trained model.
+// The gap of a trained model.
 struct ModelGap {
   static constexpr char kTitle[] = "Result of attnbench gap --model";
 
@@ -223,7 +231,7 @@ struct ModelGap {
   std::int64_t step = 0;
   std::int64_t sequences = 2, outputs = 0, paths = 1;
   double noise = 0;
-  std::int64_t states = 1;
+  std::optional<std::int64_t> states = {};
   double kept_mass = 1;
   GapRow gap = {};
   GapNats nats = {};
@@ -247,8 +255,10 @@ struct ModelGap {
           Rule{.description = "standard deviation of what is added to energies",
                .minimum = 0});
     visit("states", self.states,
-          Rule{.description = "that the lattice keeps after an output",
-               .minimum = 1});
+          Rule{.description = "that the lattice keeps after an output; absent: "
+                              "all",
+               .minimum = 1,
+               .absent_if_unset = true});
     visit(
         "kept_mass", self.kept_mass,
         Rule{.description = "the least of a sequence's lattice", .minimum = 0});

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/base/arrays.h"
+#include "harness/stats/statistics.h"
 #include "mechanisms/decode.h"
 #include "mechanisms/energy/energy.h"
 
@@ -25,24 +26,12 @@ double Sharpened(double p, double sharpness) {
   return 1 / (1 + std::pow((1 - p) / p, sharpness));
 }
 
-double Sum(std::span<const double> row) {
-  double sum = 0;
-  for (const double value : row) sum += value;
-  return sum;
-}
-
 double SquaredDistance(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
     sum += (a[k] - b[k]) * (a[k] - b[k]);
   }
   return sum;
-}
-
-double TotalVariation(std::span<const double> a, std::span<const double> b) {
-  double sum = std::abs(Sum(a) - Sum(b));  // of what is missing
-  for (std::size_t j = 0; j < a.size(); ++j) sum += std::abs(a[j] - b[j]);
-  return sum / 2;
 }
 
 struct Outputs {

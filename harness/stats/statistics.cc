@@ -190,6 +190,16 @@ Estimate Exp(const Estimate& logs) {
           {std::exp(logs.interval.low), std::exp(logs.interval.high)}};
 }
 
+double TotalVariation(std::span<const double> a, std::span<const double> b) {
+  double missing = 0;
+  double apart = 0;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    missing += a[j] - b[j];
+    apart += std::abs(a[j] - b[j]);
+  }
+  return (apart + std::abs(missing)) / 2;
+}
+
 double RankCorrelation(std::span<const double> x, std::span<const double> y) {
   ATTN_CHECK_EQ(x.size(), y.size());
   const std::vector<double> x_ranks = Ranks(x);

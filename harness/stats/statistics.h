@@ -128,6 +128,10 @@ ProcessSamples PairedLogRatios(const ProcessSamples& numerator,
 // greatest number; the ends of the interval may be infinite.
 Estimate Exp(const Estimate& logs);
 
+// The total variation of two distributions: half the sum of |a - b|. Mass that
+// one of the two lacks counts as an outcome of its own.
+double TotalVariation(std::span<const double> a, std::span<const double> b);
+
 // Spearman's correlation, which is Pearson's of the ranks; equal values have
 // the mean of their ranks. It is 0 if all values of a side are equal. Both
 // sides have equal lengths.

@@ -15,6 +15,12 @@
 namespace attnbench {
 namespace {
 
+TEST(Statistics, MassThatIsMissingIsAnOutcomeOfATotalVariation) {
+  const std::vector<double> all = {0.5, 0.5};
+  EXPECT_DOUBLE_EQ(TotalVariation(all, std::vector<double>{0.75, 0.25}), 0.25);
+  EXPECT_DOUBLE_EQ(TotalVariation(all, std::vector<double>{0.5, 0.25}), 0.25);
+}
+
 TEST(Median, IsTheMiddleSampleOrTheMeanOfTwo) {
   EXPECT_EQ(Median(std::vector<double>{7}), 7);
   EXPECT_EQ(Median(std::vector<double>{5, 1, 9}), 5);
