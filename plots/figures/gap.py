@@ -37,7 +37,8 @@ def draw(result):
         if not found:
             continue
         rows = found[-1]["rows"]
-        _draw_parts(panel, range(1, len(rows) + 1), [row["outputs"] for row in rows])
+        # Bars of twenty outputs would hide one another.
+        _draw_parts(panel, range(1, len(rows) + 1), [row["outputs"] for row in rows], bars=False)
         panel.set_title(f"sharpness {sharpness:g}, feedback {feedbacks[-1]:g}")
         panel.set_xlabel("output")
     for panel, feedback in zip(axes[1], feedbacks):
@@ -79,17 +80,20 @@ def _look(part):
     return {"color": color, "marker": marker, "markersize": 2.5}
 
 
-def _draw_estimates(panel, x, estimates, look):
+def _draw_estimates(panel, x, estimates, look, bars=True):
+    if not bars:
+        panel.plot(x, [one["value"] for one in estimates], **look)
+        return
     # No schema can say that an interval holds its value.
     style.draw_spans(panel, x, [one["value"] for one in estimates],
                      [min(one["low"], one["value"]) for one in estimates],
                      [max(one["high"], one["value"]) for one in estimates], look)
 
 
-def _draw_parts(panel, x, rows):
+def _draw_parts(panel, x, rows, bars=True):
     panel.set_visible(True)
     for part in PARTS:
-        _draw_estimates(panel, x, [row[part] for row in rows], _look(part))
+        _draw_estimates(panel, x, [row[part] for row in rows], _look(part), bars)
     floors = [max(row[part]["floor"] for part in PARTS) for row in rows]
     panel.plot(x, floors, **FLOOR)
     panel.grid(True)
@@ -137,5 +141,5 @@ def _caption(result):
         "its paths (sampling), the threshold's output (threshold). Below: means over "
         f"{settings['output_length']} outputs; on the right the mean field of entries. "
         f"Random tanh decoders ({settings['decoders']}), T = {settings['memory_length']}, "
-        f"d = {settings['dim']}, {settings['paths']} paths each; bars: 95 % intervals, which "
-        "reach down by the floor. " + words.context_text(result["context"]))
+        f"d = {settings['dim']}, {settings['paths']} paths each; bars: 95 % intervals over "
+        "decoders. " + words.context_text(result["context"]))

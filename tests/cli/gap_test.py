@@ -63,9 +63,8 @@ class Gap(ResultFilesTest):
 
     def test_a_models_nats_add_up_and_begin_with_the_trainers_loss(self):
         few = ("--model", MODEL, "--paths", "256")
-        text, document, said = self.measured(*few, kind="model_gap")
+        text, model, said = self.measured(*few, kind="model_gap")
         self.assertRegex(said, r"gap: 256 of 256 sequences")
-        model = document
         self.assertEqual(model["run"], read("tests", "cli", "fed_model.json")["run"])
         nats = {name: one["value"] for name, one in model["nats"].items()}
         self.assertAlmostEqual(nats["expectation"], TRAINER_LOSS, delta=1e-3)
@@ -87,15 +86,10 @@ class Gap(ResultFilesTest):
             r"1\.\d{3}\. A loss by the lattice would also see \d+ % of the 0\.\d{3} nats "
             r"that the mean field and sampling add together\.\n\Z")
 
-<<<<<<< HEAD
         # A few sequences show a difference between threads as well as all do.
-        few = ("--model", MODEL, "--sequences", "16", "--json")
-        one, many = (run("gap", *few, env=env) for env in (ONE_THREAD, None))
+        one, many = (run("gap", *few, "--sequences", "16", "--json", env=env)
+                     for env in (ONE_THREAD, None))
         self.assertEqual(numbers(strict(one.stdout)), numbers(strict(many.stdout)))
-=======
-        one = run("gap", *few, "--json", env=ONE_THREAD)
-        self.assertEqual(numbers(strict(one.stdout)), numbers(document))
->>>>>>> h-gap2
 
     def test_paths_by_default_resolve_a_model(self):
         outputs = self.measured("--model", MODEL, "--sequences", "4", kind="model_gap")[1]["gap"]
