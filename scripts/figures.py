@@ -47,6 +47,7 @@ SOURCES = {
     "stability": ["claims/stability.json"],
     "stability_chunks": ["claims/stability.json"],
     "stability_gradient": ["claims/stability.json"],
+    "threads": ["threads_16.json"],
     "trained_alignments": _TRAINED,
 }
 

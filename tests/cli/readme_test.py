@@ -28,6 +28,7 @@ EXPECTED = ("expect_monotonic", "expect_mocha", "expect_matcha")
 DRAWN = (
     ("docs/latency.md", {"latency": ["latency_bias"], "memory_share": ["latency_bias"],
                          "policy": ["alignatt"], "sharpness": EXPECTED, "monte_carlo": EXPECTED}),
+    ("docs/speed.md", {"threads": ["threads_16"]}),
     ("docs/stability.md", {"stability_chunks": ["claims/stability"],
                            "stability_gradient": ["claims/stability"],
                            "monotonic_algorithms": ["monotonic_algorithms"]}),
