@@ -15,7 +15,8 @@ std::vector<float> SymbolEnergies(std::uint64_t seed, std::uint32_t stream,
   // A scan passes as many entries as there are other symbols, on average.
   const auto symbols = static_cast<std::uint32_t>(
       1 + std::max<Index>(1, T / std::max<Index>(1, U)));
-  // Those of entries come first, then those that outputs look for.
+  // The first T symbols are those of the entries, and the outputs look for the
+  // others.
   std::vector<std::uint32_t> drawn(Size(T + U));
   for (std::size_t n = 0; n < drawn.size(); ++n) {
     drawn[n] = Philox(seed, kSymbolsPurpose, stream, n)[0] % symbols;

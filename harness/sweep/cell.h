@@ -32,8 +32,7 @@ std::vector<std::string> CellMechanismNames();
 struct CellIdentity {
   std::string mechanism;
   AxisMap axes;  // every axis of the table
-  // All of the mechanism's, but for `policy` at its default and those that
-  // other policies read.
+  // All of the mechanism's but what the cell does not read (options.h).
   std::map<std::string, OptionValue> options;
 
   std::int64_t Int(std::string_view axis) const;  // "inf": kInfiniteWidth

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -13,6 +10,7 @@
 #include "harness/base/error.h"
 #include "harness/base/printable.h"
 #include "harness/sweep/exclusions.h"
+#include "harness/sweep/options.h"
 #include "harness/sweep/workload_name.h"
 #include "mechanisms/description.h"
 #include "mechanisms/registry.h"
@@ -34,90 +32,6 @@ Description Describe(const std::string& mechanism) {
                     UnknownName("mechanism", mechanism, CellMechanismNames()));
   }
   return found->Describe();
-}
-
-// Refuses an option that is none of `specs`.
-void CheckOptionNames(
-    const std::map<std::string, std::vector<OptionValue>>& options,
-    const std::vector<OptionSpec>& specs, const std::string& where) {
-  std::vector<std::string> names;
-  for (const OptionSpec& spec : specs) {
-    if (!Contains(names, spec.name)) names.push_back(spec.name);
-  }
-  for (const auto& [name, values] : options) {
-    if (Contains(names, name)) continue;
-    const auto axis = std::ranges::find(AllAxes(), name, &Axis::name);
-    throw UserError(where, axis == AllAxes().end()
-                               ? UnknownName("option", name, names)
-                               : fmt::format("{} is an axis: use {}", name,
-                                             OptionName(*axis)));
-  }
-}
-
-OptionValue CheckNumber(const OptionSpec& spec, const OptionValue& value) {
-  double number = std::numeric_limits<double>::quiet_NaN();
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    const char* const last = text->data() + text->size();
-    double parsed = 0;
-    const auto [end, error] = std::from_chars(text->data(), last, parsed);
-    if (error == std::errc() && end == last) number = parsed;
-  } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {
-    number = static_cast<double>(*whole);
-  } else if (const auto* real = std::get_if<double>(&value)) {
-    number = *real;
-  }
-  if (!std::isfinite(number) || number < spec.least || number > spec.greatest) {
-    const std::string text = OptionText(value);
-    throw UserError(
-        "option " + spec.name,
-        fmt::format("'{}' is not a number from {} to {}{}", Shortened(text),
-                    spec.least, spec.greatest,
-                    text.find(':') == std::string::npos
-                        ? ""
-                        : "; only whole numbers have ranges, so write a list, "
-                          "such as 0.5,0.7"));
-  }
-  return number;
-}
-
-OptionValue CheckSwitch(const OptionSpec& spec, const OptionValue& value) {
-  if (std::holds_alternative<bool>(value)) return value;
-  if (value == OptionValue(std::string("true"))) return true;
-  if (value == OptionValue(std::string("false"))) return false;
-  throw UserError(
-      "option " + spec.name,
-      fmt::format("'{}' is not true or false", Shortened(OptionText(value))));
-}
-
-OptionValue CheckText(const OptionSpec& spec, const OptionValue& value) {
-  const std::string text = OptionText(value);
-  if (!spec.allowed.empty() && !Contains(spec.allowed, text)) {
-    throw UserError("option " + spec.name,
-                    UnknownName("value", text, spec.allowed));
-  }
-  return text;
-}
-
-// Adds the values that `value` stands for, as it was written, in the type of
-// the option: a whole number is written as on an axis, and "=T" kept as a text.
-void AppendOption(const OptionSpec& spec, const OptionValue& value,
-                  std::vector<OptionValue>& values) {
-  if (std::holds_alternative<bool>(spec.default_value)) {
-    values.push_back(CheckSwitch(spec, value));
-  } else if (std::holds_alternative<double>(spec.default_value)) {
-    values.push_back(CheckNumber(spec, value));
-  } else if (std::holds_alternative<std::string>(spec.default_value)) {
-    values.push_back(CheckText(spec, value));
-  } else {
-    for (const AxisValue& one : ParseAxisValues(
-             AxisOfOption(spec), OptionText(value), "option " + spec.name)) {
-      if (one.is_text()) {
-        values.emplace_back(one.text());
-      } else {
-        values.emplace_back(one.whole());
-      }
-    }
-  }
 }
 
 // Stands for the default where that depends on the mode. No value of an axis.
@@ -241,75 +155,6 @@ std::vector<AxisValue> AxisValuesOf(const Axis& axis,
   return ParseAxisValues(axis, axis.default_value, axis.name);
 }
 
-std::vector<OptionValue> OptionValuesOf(const OptionSpec& spec,
-                                        const SweepRequest& request,
-                                        const Alternative& alternative) {
-  const std::vector<OptionValue>* given = nullptr;
-  for (const auto* options : {&request.options, &alternative.options}) {
-    const auto found = options->find(spec.name);
-    if (found != options->end()) given = &found->second;
-  }
-  if (given == nullptr) return {spec.default_value};
-  if (given->empty()) {
-    throw UserError("option " + spec.name, "the list of values is empty");
-  }
-  std::vector<OptionValue> values;
-  for (const OptionValue& value : *given) AppendOption(spec, value, values);
-  return values;
-}
-
-// Refuses values of an option that no policy of the plan reads.
-void CheckPolicies(const SweepRequest& request, const Alternative& alternative,
-                   const Plan& plan) {
-  const auto policy =
-      std::ranges::find(plan.options, kPolicyOption, &OptionSpec::name);
-  if (policy == plan.options.end()) return;
-  const std::vector<OptionValue>& policies =
-      plan.option_values[Size(policy - plan.options.begin())];
-  for (const OptionSpec& spec : plan.options) {
-    const bool is_read =
-        std::ranges::find(policies, OptionValue(spec.policy)) != policies.end();
-    if (spec.policy.empty() || is_read ||
-        !(request.options.contains(spec.name) ||
-          alternative.options.contains(spec.name))) {
-      continue;
-    }
-    throw UserError(
-        "option " + spec.name,
-        fmt::format("is read with policy={0} only, and policy is {1}; add "
-                    "--option policy={0}",
-                    spec.policy, OptionText(policies.front())));
-  }
-}
-
-// Leaves out, at its default, an option that another variant reads alone. A
-// result from before the option has the same cells then, and a peer, which
-// refuses what it does not know, is not asked about it.
-void LeaveOutOtherVariants(const std::vector<OptionSpec>& specs,
-                           const std::string& variant,
-                           std::map<std::string, OptionValue>& options) {
-  for (const OptionSpec& spec : specs) {
-    if (spec.variant.empty() || spec.variant == variant) continue;
-    if (options.at(spec.name) == spec.default_value) options.erase(spec.name);
-  }
-}
-
-// Leaves out what the cell does not read: training reads no policy.
-void LeaveOutPolicy(const std::vector<OptionSpec>& specs, Mode mode,
-                    std::map<std::string, OptionValue>& options) {
-  for (const OptionSpec& spec : specs) {
-    if (spec.name != kPolicyOption) continue;
-    const OptionValue policy = options.at(spec.name);
-    const bool is_read = mode == Mode::kDecode && policy != spec.default_value;
-    if (!is_read) options.erase(spec.name);
-    for (const OptionSpec& other : specs) {
-      if (other.policy.empty()) continue;
-      if (is_read && policy == OptionValue(other.policy)) continue;
-      options.erase(other.name);
-    }
-  }
-}
-
 Plan MakePlan(const SweepRequest& request, const Alternative& alternative) {
   Plan plan;
   plan.description = Describe(alternative.mechanism);
@@ -330,7 +175,7 @@ Plan MakePlan(const SweepRequest& request, const Alternative& alternative) {
   for (const OptionSpec& spec : plan.options) {
     plan.option_values.push_back(OptionValuesOf(spec, request, alternative));
   }
-  CheckPolicies(request, alternative, plan);
+  CheckPolicies(request, alternative, plan.options, plan.option_values);
   return plan;
 }
 
@@ -519,8 +364,7 @@ Cell MakeCell(const Plan& plan, const std::vector<PeerVariant>& peer_variants,
         plan.options[i], plan.option_values[i][choice[AllAxes().size() + i]],
         cell.axes);
   }
-  LeaveOutOtherVariants(plan.options, cell.Text("variant"), cell.options);
-  LeaveOutPolicy(plan.options, cell.mode(), cell.options);
+  LeaveOutUnread(plan.options, cell.Text("variant"), cell.mode(), cell.options);
   cell.skip_reason = SkipReason(plan.description, cell);
   ApplyPeerVariant(peer_variants, cell);
   return cell;

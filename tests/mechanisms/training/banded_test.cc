@@ -89,8 +89,8 @@ LongRows Long(const Rows& rows) {
   return all;
 }
 
-// Runs the band on p in f64 and holds everything that it says of itself to the
-// definition. False where the band was too wide.
+// This runs the band on p in f64, and compares its rows and its report with the
+// definition. It gives false where the band was too wide.
 bool HoldCertificate(const Rows& p, double bound, EndPolicy end,
                      const std::string& name) {
   SCOPED_TRACE(name);
