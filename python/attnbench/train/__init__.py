@@ -1,0 +1,1 @@
+"""Training in Python: models of an experiment, with any attention between them."""

@@ -1,0 +1,5 @@
+"""`attnbench train`: trains small models with any attention, and tells how well they decode."""
+
+
+def main(arguments=None):
+    raise NotImplementedError
