@@ -9,6 +9,8 @@ import tempfile
 from attnbench.analysis.command import UsageError
 
 IS_THERE = "is there already; --force replaces it"
+# A temporary file has the target's name, this, and letters, as those of the program do.
+UNFINISHED = ".unfinished-"
 NOT_A_FILE = "is there and is not a file that can be replaced"
 
 
@@ -66,7 +68,7 @@ def write(path, content, may_replace=True):
         raise OSError(errno.EINVAL, why)
     target = os.path.realpath(path)
     handle, partial = tempfile.mkstemp(
-        prefix=f".{os.path.basename(target)}-", dir=os.path.dirname(target)
+        prefix=os.path.basename(target) + UNFINISHED, dir=os.path.dirname(target)
     )
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -84,3 +86,13 @@ def write(path, content, may_replace=True):
     except BaseException:
         os.unlink(partial)
         raise
+
+
+def remove_leftovers(path):
+    """Removes what a `write` to this file has left that was killed, or of all files of a folder
+    whose path ends in a slash. Nobody else may be writing there.
+    """
+    folder, name = os.path.split(path)
+    for one in os.listdir(folder):
+        if one.startswith(f"{name}{UNFINISHED}" if name else "") and UNFINISHED in one:
+            os.remove(os.path.join(folder, one))
