@@ -3,6 +3,7 @@ stays if writing fails.
 """
 
 import errno
+import glob
 import os
 import tempfile
 
@@ -89,10 +90,9 @@ def write(path, content, may_replace=True):
 
 
 def remove_leftovers(path):
-    """Removes what a `write` to this file has left that was killed, or of all files of a folder
-    whose path ends in a slash. Nobody else may be writing there.
+    """Removes what a `write` to this file has left that was killed. Nobody else may be writing
+    it.
     """
-    folder, name = os.path.split(path)
-    for one in os.listdir(folder):
-        if one.startswith(f"{name}{UNFINISHED}" if name else "") and UNFINISHED in one:
-            os.remove(os.path.join(folder, one))
+    target = os.path.realpath(path)
+    for leftover in glob.glob(glob.escape(target + UNFINISHED) + "*"):
+        os.remove(leftover)

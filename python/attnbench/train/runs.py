@@ -47,7 +47,7 @@ class _Training:
 
     def train(self):
         options = self._options
-        for path in (os.path.realpath(options.output), os.path.join(self._folder, "")):
+        for path in (options.output, *map(self._checkpoint, self._runs)):
             whole_file.remove_leftovers(path)
         before = self._read_finished() if options.resume else None
         self._missing = [place for place in range(len(self._runs)) if place not in self._finished]
