@@ -48,7 +48,7 @@ def of_torch(device):
     hashed = hashlib.sha256()
     for text in (torch.__version__, numpy.__version__, platform.python_version(), device):
         hashed.update(text.encode() + b"\0")
-    for path in [*_sources(), *[library.find()] * is_native]:
+    for path in [*_sources(), *([library.find()] if is_native else ())]:
         with open(path, "rb") as file:
             hashed.update(file.read())
     built = torch.__config__.show()

@@ -50,39 +50,39 @@ class Worker:
         signal.signal(signal.SIGTERM, self._stop)
 
     def serve(self):
-        try:
-            self._check_device()
-            self._connection.send(messages.Ready(context.of_torch(self._device)))
+        with contextlib.suppress(EOFError, BrokenPipeError):  # there is no more to do
+            answer = self._answer(self._begin)
             while True:
-                self._connection.send(self._answer(self._connection.recv()))
+                self._connection.send(answer)
+                job = self._connection.recv()
+                answer = self._answer(lambda: messages.Trained(self._train(job)))
+
+    def _answer(self, work):
+        try:
+            return work()
+        except Stop:
+            return messages.Stopped()
         except load.DataError as error:
-            self._connection.send(messages.Stopped(refusal=str(error)))
-        except EOFError:
-            pass  # there is no more to do
+            return messages.Stopped(refusal=str(error))
+        except (EOFError, BrokenPipeError):
+            raise
+        except Exception as error:
+            text = str(error).split("\n", maxsplit=1)[0]  # PyTorch adds where it was
+            return messages.Stopped(bug=f"{type(error).__name__}: {text}")
 
     def _stop(self, *_):
         self._is_stopped = True
         if self._may_raise:
             raise Stop
 
-    def _check_device(self):
+    def _begin(self):
         try:
             torch.empty(1, device=self._device).add_(1)
         except (RuntimeError, AssertionError) as error:
             raise load.DataError("--device", (
                 f"'{self._device}' is not there for PyTorch {torch.__version__}: "
                 f"{str(error).splitlines()[0]}")) from error
-
-    def _answer(self, job):
-        try:
-            return messages.Trained(self._train(job))
-        except Stop:
-            return messages.Stopped()
-        except load.DataError as error:
-            return messages.Stopped(refusal=str(error))
-        except Exception as error:
-            text = str(error).split("\n", maxsplit=1)[0]  # PyTorch adds where it was
-            return messages.Stopped(bug=f"{type(error).__name__}: {text}")
+        return messages.Ready(context.of_torch(self._device))
 
     def _train(self, job):
         run = job.run
