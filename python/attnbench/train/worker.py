@@ -16,13 +16,13 @@ if __name__ == "__main__":
     sys.path[:] = [os.path.dirname(os.path.dirname(_HERE)),
                    *(path for path in sys.path if path != _HERE)]
 
+from attnbench.analysis import start
+
 import contextlib
 import ctypes
 import multiprocessing.connection
 import signal
 import time
-
-from attnbench.analysis import start
 
 NEEDED = f"PyTorch (apt-get install python3-torch, or pip install torch), {start.NEEDED}"
 with start.imports("attnbench train", NEEDED):
