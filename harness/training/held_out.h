@@ -22,8 +22,8 @@ struct HeldOutSequence {
 
 struct HeldOutDecoding {
   std::vector<HeldOutSequence> sequences;
-  // Edits that make the outputs the targets, and symbols of the targets, both
-  // without end symbols.
+  // Edits that make the outputs the targets, and symbols of the targets, at
+  // least one, both without end symbols.
   Index edits = 0, symbols = 0;
   std::optional<ThresholdDecoding> choices;  // of mechanisms that choose
 
@@ -33,7 +33,8 @@ struct HeldOutDecoding {
 };
 
 // Both take the first `count` sequences and throw UserError, naming `path`, if
-// the checkpoint is none that TrainedDecoder takes.
+// the checkpoint is none that TrainedDecoder takes; this one also if all of
+// their targets are empty.
 HeldOutDecoding DecodeHeldOut(const Checkpoint& checkpoint,
                               const std::string& path, Index count);
 
