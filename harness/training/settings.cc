@@ -18,6 +18,26 @@ bool TakesEnergies(const Description& about) {
   return about.scores.size() == 1 && TakesEnergiesAlone(about);
 }
 
+void CheckData(const TrainingSettings& settings, const Place& place) {
+  const bool is_own = settings.task == kOwnDataTask;
+  if (is_own != settings.data.has_value()) {
+    FailAt(Place(place, "data"),
+           is_own ? "is missing; expected a folder"
+                  : "is for task folder; the task is " + settings.task);
+  }
+  if (is_own != settings.data_facts.has_value()) {
+    FailAt(Place(place, "data_facts"),
+           is_own ? "is missing; only attnbench train, in Python, reads data "
+                    "for an experiment"
+                  : "is for task folder; the task is " + settings.task);
+  }
+  if (is_own && settings.data_facts->frame_size.has_value() ==
+                    settings.data_facts->source_vocabulary.has_value()) {
+    FailAt(Place(place, "data_facts"),
+           "expected one of frame_size and source_vocabulary");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> TrainedMechanismNames() {
@@ -32,6 +52,7 @@ std::vector<std::string> TrainedMechanismNames() {
 }
 
 void CheckSettings(const TrainingSettings& settings, const Place& place) {
+  CheckData(settings, place);
   if (settings.least_symbols > settings.most_symbols) {
     FailAt(Place(place, "least_symbols"),
            fmt::format("is {}, more than most_symbols, {}",
@@ -47,7 +68,7 @@ void CheckSettings(const TrainingSettings& settings, const Place& place) {
                        settings.embedding_in_memory ? "less than" : "all of",
                        settings.dim));
   }
-  if (settings.embedding_in_memory && settings.task_spec().has_frames()) {
+  if (settings.embedding_in_memory && settings.has_frames()) {
     FailAt(Place(place, "embedding_in_memory"),
            "is for tasks of tokens; " + settings.task + " has frames");
   }

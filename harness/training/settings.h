@@ -4,6 +4,7 @@
 #ifndef ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_
 #define ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,52 @@ namespace attnbench {
 // all that take energies and have a gradient.
 std::vector<std::string> TrainedMechanismNames();
 
+// What `attnbench train` reads from a folder of own data (docs/own_data.md), so
+// that a model's shapes are known without it.
+struct DataFacts {
+  std::string hash = {};  // FolderData::hash
+  Index vocabulary = 3;   // of targets, with the two special symbols
+  // One of them: sources are tokens, or frames.
+  std::optional<Index> source_vocabulary = {}, frame_size = {};
+  std::optional<double> frame_ms = {};
+  std::optional<std::string> source = {};
+
+  static void Fields(auto& self, auto& visit) {
+    const auto count = [](const char* description, double least, double most) {
+      return Rule{.description = description,
+                  .minimum = least,
+                  .maximum = most,
+                  .absent_if_unset = true};
+    };
+    visit("hash", self.hash,
+          Rule{.description = "of all that is read", .not_empty = true});
+    visit("vocabulary", self.vocabulary,
+          count("symbols of targets, with start and end", 3, kMostSymbols));
+    visit("source_vocabulary", self.source_vocabulary,
+          count("symbols of sources, with start and end; absent: sources are "
+                "frames",
+                3, kMostSymbols));
+    visit("frame_size", self.frame_size,
+          count("numbers of a frame; absent: sources are tokens", 1,
+                kMostFrameSize));
+    visit("frame_ms", self.frame_ms,
+          Rule{.description = "time of a frame",
+               .exclusive_minimum = 0,
+               .absent_if_unset = true});
+    visit("source", self.source,
+          Rule{.description = "where the data come from, with version and "
+                              "licence",
+               .absent_if_unset = true});
+  }
+
+  static constexpr double kMostSymbols = 100'000, kMostFrameSize = 4096;
+};
+
 struct TrainingSettings {
   // The task (tasks.h).
   std::string task = "stretch";
+  std::optional<std::string> data = {};
+  std::optional<DataFacts> data_facts = {};
   Index least_symbols = 2, most_symbols = 6;
   double frame_noise = 0.7;
   // Attention.
@@ -69,6 +113,15 @@ struct TrainingSettings {
     };
     visit("task", self.task,
           optional({.description = "what is learned", .one_of = TaskNames()}));
+    visit("data", self.data,
+          Rule{.description = "folder of own data, as seen from the working "
+                              "folder; task folder",
+               .not_empty = true,
+               .absent_if_unset = true});
+    visit("data_facts", self.data_facts,
+          Rule{.description = "what attnbench train has read from the data; "
+                              "not for experiments",
+               .absent_if_unset = true});
     visit("least_symbols", self.least_symbols,
           number("of a sequence, without its end", 0));
     visit("most_symbols", self.most_symbols,
@@ -147,17 +200,33 @@ struct TrainingSettings {
   Task task_spec() const {
     return {task, least_symbols, most_symbols, frame_noise};
   }
+  bool has_frames() const {
+    return data_facts ? data_facts->frame_size.has_value()
+                      : task_spec().has_frames();
+  }
+  // Numbers of a frame.
+  Index frame_size() const {
+    return data_facts ? data_facts->frame_size.value_or(0) : kFrameSize;
+  }
+  // Symbols of targets and of sources of tokens, with the two special ones.
+  Index vocabulary() const {
+    return data_facts ? data_facts->vocabulary : kTaskVocabulary;
+  }
+  Index source_vocabulary() const {
+    return data_facts ? data_facts->source_vocabulary.value_or(0)
+                      : kTaskVocabulary;
+  }
   Index directions() const { return bidirectional ? 2 : 1; }
   // Of sources of tokens, with the end symbol; 0: not known.
   Index longest_source() const {
-    return task_spec().has_frames() ? 0 : most_symbols + 1;
+    return data_facts || has_frames() ? 0 : most_symbols + 1;
   }
   // Decoding of held-out sequences is cut off a few symbols after the longest
   // target.
   Index most_outputs() const { return most_symbols + 5; }
   // Numbers of the encoder's inputs.
   Index source_size() const {
-    if (task_spec().has_frames()) return kFrameSize;
+    if (has_frames()) return frame_size();
     return embedding_in_memory ? dim - directions() * encoder_units : embedding;
   }
   // Numbers of the decoder's inputs.

@@ -81,7 +81,7 @@ std::vector<float> Stretch(const Task& task, std::span<const Symbol> symbols,
 }  // namespace
 
 std::vector<std::string> TaskNames() {
-  return {"stretch", "reorder", "copy", "reversal"};
+  return {"stretch", "reorder", "copy", "reversal", kOwnDataTask};
 }
 
 std::vector<Symbol> TargetOf(const Task& task,
@@ -100,6 +100,7 @@ std::vector<Symbol> TargetOf(const Task& task,
 
 Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,
                     std::uint32_t index) {
+  ATTN_CHECK(task.name != kOwnDataTask);
   Draws draws(set, seed, index);
   Example example;
   std::vector<Symbol> symbols = DrawSymbols(task, draws);
