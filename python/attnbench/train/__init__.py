@@ -1,0 +1,7 @@
+"""Training of small models with PyTorch, whose checkpoints the program decodes with.
+
+    philox      random numbers, the same as the program's
+    tasks       what models learn: examples, drawn as the program draws them
+    settings    what decides a run, experiments, and the parameters before training
+    checkpoint  the file that a run goes on from, and that the program decodes with
+"""
