@@ -25,27 +25,32 @@ struct DataFacts {
   Index vocabulary = 3;   // of targets, with the two special symbols
   // One of them: sources are tokens, or frames.
   std::optional<Index> source_vocabulary = {}, frame_size = {};
+  Index longest_source = 1;
   std::optional<double> frame_ms = {};
   std::optional<std::string> source = {};
 
   static void Fields(auto& self, auto& visit) {
-    const auto count = [](const char* description, double least, double most) {
-      return Rule{.description = description,
-                  .minimum = least,
-                  .maximum = most,
-                  .absent_if_unset = true};
-    };
+    constexpr double kMostSymbols = 100'000, kMostFrameSize = 4096;
     visit("hash", self.hash,
           Rule{.description = "of all that is read", .not_empty = true});
     visit("vocabulary", self.vocabulary,
-          count("symbols of targets, with start and end", 3, kMostSymbols));
+          Rule{.description = "symbols of targets, with start and end",
+               .minimum = 3,
+               .maximum = kMostSymbols});
     visit("source_vocabulary", self.source_vocabulary,
-          count("symbols of sources, with start and end; absent: sources are "
-                "frames",
-                3, kMostSymbols));
+          Rule{.description = "symbols of sources, with start and end; absent: "
+                              "sources are frames",
+               .minimum = 3,
+               .maximum = kMostSymbols,
+               .absent_if_unset = true});
     visit("frame_size", self.frame_size,
-          count("numbers of a frame; absent: sources are tokens", 1,
-                kMostFrameSize));
+          Rule{.description = "numbers of a frame; absent: sources are tokens",
+               .minimum = 1,
+               .maximum = kMostFrameSize,
+               .absent_if_unset = true});
+    visit("longest_source", self.longest_source,
+          Rule{.description = "entries; of tokens with the end symbol",
+               .minimum = 1});
     visit("frame_ms", self.frame_ms,
           Rule{.description = "time of a frame",
                .exclusive_minimum = 0,
@@ -55,8 +60,6 @@ struct DataFacts {
                               "licence",
                .absent_if_unset = true});
   }
-
-  static constexpr double kMostSymbols = 100'000, kMostFrameSize = 4096;
 };
 
 struct TrainingSettings {
@@ -219,7 +222,8 @@ struct TrainingSettings {
   Index directions() const { return bidirectional ? 2 : 1; }
   // Of sources of tokens, with the end symbol; 0: not known.
   Index longest_source() const {
-    return data_facts || has_frames() ? 0 : most_symbols + 1;
+    if (has_frames()) return 0;
+    return data_facts ? data_facts->longest_source : most_symbols + 1;
   }
   // Decoding of held-out sequences is cut off a few symbols after the longest
   // target.

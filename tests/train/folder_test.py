@@ -71,6 +71,8 @@ class Read(FolderTest):
         data = self.read()
         self.assertEqual(data.facts, {
             "hash": data.facts["hash"], "vocabulary": 6, "frame_size": 6, "frame_ms": 10,
+            "longest_source": max(len(one.source) for set_ in (tasks.TRAINING, tasks.HELD_OUT)
+                                  for one in data.examples(set_, 1, 0, 5 + 10 * (set_ == 32))),
             "source": "docs/examples/own_data/make.py"})
         made = data.examples(tasks.HELD_OUT, 7, 1, 4)
         rows = [line.split("\t") for line in self.text("utterances.tsv").split("\n")[2:6]]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Makes a folder of own data: 20 utterances of the words "north", "east", "south" and
 "west", of 2 to 4 each. A frame has 6 numbers; those of a word are the same each time but
 for noise, a word lasts 3 to 6 frames, and silence of 1 to 3 frames is before each.

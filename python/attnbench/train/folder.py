@@ -43,24 +43,33 @@ class Folder:
     def facts(self):
         """`data_facts` of settings. Reads all features and checks them."""
         tables = self.tables
-        facts = {"hash": "", "vocabulary": len(tables.vocabulary), **tables.about}
-        crc = zlib.crc32(tables.bytes)
+        facts = {"vocabulary": len(tables.vocabulary), **tables.about}
+        crc, lengths = zlib.crc32(tables.bytes), []
         if tables.source_vocabulary:
             facts["source_vocabulary"] = len(tables.source_vocabulary)
         for one in tables.utterances:
-            length = 0 if one.source is None else len(one.source) - 1
-            if one.source is None:
+            if one.source is not None:
+                length = len(one.source)
+            else:
                 data = self._bytes(one)
                 crc = zlib.crc32(data, crc)
                 length, dims = self._frames(one, data).shape
                 if dims != facts.setdefault("frame_size", dims):
                     self._fail(one, f"has frames of {dims} numbers; those before have "
                                     f"{facts['frame_size']}")
-            behind = MOST_FRAMES_BEHIND if "frame_ms" in facts else 0
-            if one.ends is not None and one.ends[-1] > length + behind:
-                tables.fail(one.line, f"the last end is {one.ends[-1]:g} entries from the "
-                                      f"begin of the source, which has {length}")
-        return {**facts, "hash": f"{crc:08x}"}
+            lengths.append(length)
+            self._check_ends(one, length)
+        return {**facts, "hash": f"{crc:08x}", "longest_source": max(lengths)}
+
+    def _check_ends(self, one, length):
+        most = length
+        if one.source is not None:
+            most -= 1  # END
+        elif "frame_ms" in self.tables.about:
+            most += MOST_FRAMES_BEHIND
+        if one.ends is not None and one.ends[-1] > most:
+            self.tables.fail(one.line, f"the last end is {one.ends[-1]:g} entries from the begin "
+                                       f"of the source, which has {length}")
 
     def examples(self, set_, seed, first, count):
         """The examples first .. first + count - 1 of a set. Held-out ones are in the order of
