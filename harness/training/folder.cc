@@ -103,7 +103,7 @@ class FolderReader {
   }
 
   TextFile ReadText(const std::string& name) {
-    TextFile file{.path = folder_ + "/" + name};
+    TextFile file{folder_ + "/" + name, {}};
     const std::string bytes = ReadInput(file.path, kMostTableMebibytes);
     hash_.Add(bytes);
     std::string_view text = bytes;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/base/error.h"
+#include "harness/base/printable.h"
 #include "mechanisms/common/parallel.h"
 
 namespace attnbench {
@@ -90,7 +91,8 @@ HeldOutDecoding DecodeHeldOut(const Checkpoint& checkpoint,
                               const std::string& path, Index count) {
   const TrainingSettings& settings = checkpoint.run.settings;
   const HeldOutExamples examples(checkpoint.run, count);
-  HeldOutDecoding made{.names = examples.Names()};
+  HeldOutDecoding made;
+  made.names = examples.Names();
   made.sequences.resize(Size(count));
   ForEachHeldOut(examples, checkpoint, path, count,
                  [&](TrainedDecoder& decoder, const Example& example, Index n) {
@@ -105,7 +107,12 @@ HeldOutDecoding DecodeHeldOut(const Checkpoint& checkpoint,
     made.edits +=
         EditDistance(SymbolsOf(sequence.outputs), target.first(Size(symbols)));
   }
-  made.symbols = std::max<Index>(made.symbols, 1);
+  if (made.symbols == 0) {
+    throw UserError(path,
+                    fmt::format("the targets of its first {} are empty, so "
+                                "that there is no error; ask for more",
+                                Counted(Size(count), "held-out sequence")));
+  }
   if (settings.is_monotonic()) made.choices = ChoicesOf(made.sequences);
   return made;
 }

@@ -40,8 +40,8 @@ struct HeldOutSequence {
 struct HeldOutDecoding {
   std::vector<HeldOutSequence> sequences;
   std::vector<std::string> names;  // HeldOutExamples::Names
-  // Edits that make the outputs the targets, and symbols of the targets, both
-  // without end symbols.
+  // Edits that make the outputs the targets, and symbols of the targets, at
+  // least one, both without end symbols.
   Index edits = 0, symbols = 0;
   std::optional<ThresholdDecoding> choices;  // of mechanisms that choose
 
@@ -51,7 +51,8 @@ struct HeldOutDecoding {
 };
 
 // Both take the first `count` sequences and throw UserError, naming `path`, if
-// the checkpoint is none that TrainedDecoder takes, or as HeldOutExamples.
+// the checkpoint is none that TrainedDecoder takes, or as HeldOutExamples; this
+// one also if all of their targets are empty.
 HeldOutDecoding DecodeHeldOut(const Checkpoint& checkpoint,
                               const std::string& path, Index count);
 

@@ -2,12 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/base/error.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
+
+// Numbers of an array [batch, U, T] of attention: 128 MiB of f32, of which
+// training has several.
+constexpr Index kMostWeights = Index{1} << 25;
+// The program counts examples in 32 bits.
+constexpr Index kMostExamples = Index{1} << 32;
 
 bool HasOperator(const std::string& name) {
   return name == "monotonic" || name == "mocha" || name == "matcha" ||
@@ -57,6 +65,23 @@ void CheckSettings(const TrainingSettings& settings, const Place& place) {
     FailAt(Place(place, "least_symbols"),
            fmt::format("is {}, more than most_symbols, {}",
                        settings.least_symbols, settings.most_symbols));
+  }
+  const Index entries = settings.most_entries();
+  const Index outputs = settings.most_symbols + 1;
+  const Index together = std::max(settings.batch, settings.evaluation_batch());
+  if (together * outputs * entries > kMostWeights) {
+    FailAt(Place(place, "most_symbols"),
+           fmt::format("is {}: with batch {} attention has up to {} x {} x {} "
+                       "weights, more than {}",
+                       settings.most_symbols, settings.batch, together, outputs,
+                       entries, kMostWeights));
+  }
+  if (settings.steps * settings.batch > kMostExamples) {
+    FailAt(Place(place, "steps"),
+           fmt::format("is {}: with batch {} these are {} examples, more than "
+                       "{}",
+                       settings.steps, settings.batch,
+                       settings.steps * settings.batch, kMostExamples));
   }
   const Index encoded = settings.directions() * settings.encoder_units;
   const Index embedded = settings.dim - encoded;

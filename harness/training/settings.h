@@ -18,6 +18,10 @@ namespace attnbench {
 // all that take energies and have a gradient.
 std::vector<std::string> TrainedMechanismNames();
 
+// Of the held-out set.
+inline constexpr Index kMostSequences = 1'000'000;
+// Sequences of that set that are evaluated together.
+inline constexpr Index kEvaluationBatch = 128;
 // What `attnbench train` reads from a folder of own data (docs/own_data.md), so
 // that a model's shapes are known without it.
 struct DataFacts {
@@ -50,7 +54,8 @@ struct DataFacts {
                .absent_if_unset = true});
     visit("longest_source", self.longest_source,
           Rule{.description = "entries; of tokens with the end symbol",
-               .minimum = 1});
+               .minimum = 1,
+               .maximum = 1'000'000});
     visit("frame_ms", self.frame_ms,
           Rule{.description = "time of a frame",
                .exclusive_minimum = 0,
@@ -102,13 +107,20 @@ struct TrainingSettings {
       rule.may_be_absent = true;
       return rule;
     };
-    const auto number = [&](const char* description, double least) {
-      return optional({.description = description, .minimum = least});
+    const auto number = [&](const char* description, double least,
+                            double most) {
+      return optional(
+          {.description = description, .minimum = least, .maximum = most});
+    };
+    const auto deviation = [&](const char* description) {
+      return number(description, 0, 1e6);
+    };
+    const auto sequences = [&](const char* description) {
+      return number(description, 1, kMostSequences);
     };
     // A model with the greatest of all sizes has a checkpoint that can be read.
     const auto size = [&](const char* description) {
-      return optional(
-          {.description = description, .minimum = 1, .maximum = 1024});
+      return number(description, 1, 1024);
     };
     const auto scoring = [&](const char* description) {
       return optional(
@@ -126,13 +138,11 @@ struct TrainingSettings {
                               "not for experiments",
                .absent_if_unset = true});
     visit("least_symbols", self.least_symbols,
-          number("of a sequence, without its end", 0));
+          number("of a sequence, without its end", 0, 10'000));
     visit("most_symbols", self.most_symbols,
-          optional({.description = "of a sequence, without its end",
-                    .minimum = 0,
-                    .maximum = 10'000}));
+          number("of a sequence, without its end", 1, 10'000));
     visit("frame_noise", self.frame_noise,
-          number("standard deviation of a frame's numbers; task stretch", 0));
+          deviation("standard deviation of a frame's numbers; task stretch"));
     visit("mechanism", self.mechanism,
           optional({.description = "attention, or none",
                     .one_of = TrainedMechanismNames()}));
@@ -141,7 +151,7 @@ struct TrainingSettings {
                                    "exactly, or by the closed form with its "
                                    "denominator clipped at 1e-10 (MAD G)",
                     .one_of = {"exact", "clipped"}}));
-    visit("chunk_width", self.chunk_width, number("w of mocha", 1));
+    visit("chunk_width", self.chunk_width, number("w of mocha", 1, 1e6));
     visit("num_contexts", self.num_contexts, size("K of memory"));
     visit("encoder_scoring", self.encoder_scoring, scoring("of memory"));
     visit("decoder_scoring", self.decoder_scoring, scoring("of memory"));
@@ -153,7 +163,7 @@ struct TrainingSettings {
           optional({.description = "of memory's position encoding",
                     .one_of = {"inside", "outside"}}));
     visit("energy_bias", self.energy_bias,
-          optional({.description = "r of MAD eq 16 before training; trained"}));
+          number("r of MAD eq 16 before training; trained", -1e6, 1e6));
     visit("dim", self.dim,
           size("numbers of a memory entry and of a decoder state"));
     visit("encoder_units", self.encoder_units,
@@ -175,29 +185,27 @@ struct TrainingSettings {
           optional({.description = "the decoder reads the last context, too, "
                                    "so that training takes one output after "
                                    "another"}));
-    visit("steps", self.steps, number("of training", 1));
-    visit("batch", self.batch, number("sequences of a step", 1));
+    visit("steps", self.steps, number("of training", 1, 1e9));
+    visit("batch", self.batch, number("sequences of a step", 1, 1e6));
     visit("learning_rate", self.learning_rate,
-          number("of Adam at first; falls linearly to 0", 0));
-    visit("greatest_norm", self.greatest_norm,
-          optional({.description = "gradients of a greater norm are scaled to "
-                                   "it",
-                    .exclusive_minimum = 0}));
-    visit("noise", self.noise,
-          number("standard deviation of what is added to energies of the "
-                 "choice in training (MAD 2.5)",
-                 0));
-    visit("noise_rise", self.noise_rise,
-          optional({.description = "share of the steps over which the noise "
-                                   "rises from 0",
-                    .minimum = 0,
+          optional({.description = "of Adam at first; falls linearly to 0",
+                    .exclusive_minimum = 0,
                     .maximum = 1}));
+    // Adam adds 1e-8 to the root of the squares: of gradients that are less it
+    // would learn nothing.
+    visit("greatest_norm", self.greatest_norm,
+          number("gradients of a greater norm are scaled to it", 1e-6, 1e6));
+    visit("noise", self.noise,
+          deviation("standard deviation of what is added to energies of the "
+                    "choice in training (MAD 2.5)"));
+    visit("noise_rise", self.noise_rise,
+          number("share of the steps over which the noise rises from 0", 0, 1));
     visit("held_out", self.held_out,
-          number("sequences that the final errors are measured on", 1));
+          sequences("that the final errors are measured on"));
     visit("curve_every", self.curve_every,
-          number("steps between points of the curve; 0: no curve", 0));
+          number("steps between points of the curve; 0: no curve", 0, 1e9));
     visit("curve_held_out", self.curve_held_out,
-          number("sequences of a point of the curve", 1));
+          sequences("of a point of the curve"));
   }
 
   Task task_spec() const {
@@ -206,6 +214,15 @@ struct TrainingSettings {
   bool has_frames() const {
     return data_facts ? data_facts->frame_size.has_value()
                       : task_spec().has_frames();
+  }
+  // Of the longest source, with its end.
+  Index most_entries() const {
+    return data_facts ? data_facts->longest_source : task_spec().most_entries();
+  }
+  // Sequences of the held-out set that are evaluated together; those of own
+  // data may be long.
+  Index evaluation_batch() const {
+    return data_facts ? batch : kEvaluationBatch;
   }
   // Numbers of a frame.
   Index frame_size() const {
@@ -221,10 +238,7 @@ struct TrainingSettings {
   }
   Index directions() const { return bidirectional ? 2 : 1; }
   // Of sources of tokens, with the end symbol; 0: not known.
-  Index longest_source() const {
-    if (has_frames()) return 0;
-    return data_facts ? data_facts->longest_source : most_symbols + 1;
-  }
+  Index longest_source() const { return has_frames() ? 0 : most_entries(); }
   // Decoding of held-out sequences is cut off a few symbols after the longest
   // target.
   Index most_outputs() const { return most_symbols + 5; }

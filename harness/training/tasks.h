@@ -49,6 +49,8 @@ struct Task {
   double frame_noise = 0.7;  // standard deviation, of `stretch` only
 
   bool has_frames() const { return name == "stretch"; }
+  // Of a source, with its end.
+  Index most_entries() const;
 };
 
 std::vector<std::string> TaskNames();
@@ -66,6 +68,10 @@ struct Example {
                           : static_cast<Index>(tokens.size());
   }
 };
+
+// Whether one of the first `count` targets of a set is more than its end.
+bool HasSymbols(const Task& task, ExampleSet set, std::uint64_t seed,
+                Index count);
 
 // Not of kOwnDataTask.
 Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,

@@ -18,7 +18,6 @@ of the program, which decodes the held-out set (harness/training/tasks.cc).
 
 import dataclasses
 import functools
-import itertools
 from typing import Optional
 
 import numpy
@@ -207,7 +206,5 @@ def edit_distance(a, b):
 
 def has_symbols(task, which, seed, count):
     """Whether one of the first `count` targets of a set is more than END."""
-    starts = itertools.takewhile(lambda first: first < count, itertools.accumulate(
-        itertools.repeat(64), initial=0))
-    return any(len(one.target) > 1 for first in starts
-               for one in examples(task, which, seed, first, min(64, count - first)))
+    return any(any(_block(task, which, seed, first // _BLOCK)[0][:count - first])
+               for first in range(0, count, _BLOCK))

@@ -1,0 +1,76 @@
+// Guards against examples and noise that are others than those of stored
+// results, and than those that the trainer in Python draws: the tests of both
+// read tests/train/drawn.json, which this program printed once.
+#include <gtest/gtest.h>
+
+#include "harness/base/hash.h"
+#include "harness/base/json_file.h"
+#include "harness/training/tasks.h"
+#include "mechanisms/training/noise.h"
+
+namespace attnbench {
+namespace {
+
+// Of the bytes of the numbers, one array after another.
+class Digest {
+ public:
+  template <class T>
+  void Add(const std::vector<T>& numbers) {
+    hash_.Add({reinterpret_cast<const char*>(numbers.data()),
+               numbers.size() * sizeof(T)});
+  }
+  std::string Hex() const { return hash_.Hex(); }
+
+ private:
+  Fnv1a hash_;
+};
+
+Task TaskOf(const Json& json) {
+  return {.name = json["task"],
+          .least_symbols = json["least_symbols"],
+          .most_symbols = json["most_symbols"],
+          .frame_noise = json["frame_noise"]};
+}
+
+TEST(Drawn, ExamplesAreThoseThatWereStored) {
+  for (const Json& one : ReadJsonFile("tests/train/drawn.json")["examples"]) {
+    SCOPED_TRACE(one.dump());
+    const Task task = TaskOf(one["task"]);
+    const ExampleSet set = one["set"] == "training" ? ExampleSet::kTraining
+                                                    : ExampleSet::kHeldOut;
+    Digest digest;
+    for (std::uint32_t n = 0; n < one["count"]; ++n) {
+      const Example example = MakeExample(
+          task, set, one["seed"], one["first"].get<std::uint32_t>() + n);
+      digest.Add(example.tokens);
+      digest.Add(example.frames);
+      digest.Add(example.target);
+      if (n > 0) continue;
+      EXPECT_EQ(Json(example.target), one["target"]);
+      EXPECT_EQ(Json(example.tokens), one["tokens"]);
+      EXPECT_EQ(example.source_length(), one["length"]);
+    }
+    EXPECT_EQ(digest.Hex(), one["digest"]);
+  }
+}
+
+TEST(Drawn, NoiseIsThatWhichWasStored) {
+  for (const Json& one : ReadJsonFile("tests/train/drawn.json")["noise"]) {
+    SCOPED_TRACE(one.dump());
+    std::vector<float> noise;
+    for (Index i = 0; i < one["outputs"]; ++i) {
+      for (Index j = 0; j < one["entries"]; ++j) {
+        noise.push_back(static_cast<float>(
+            one["deviation"].get<double>() *
+            StandardNoise(one["seed"], one["stream"], i, j)));
+      }
+    }
+    Digest digest;
+    digest.Add(noise);
+    EXPECT_EQ(Json(noise[0]), one["first"]);
+    EXPECT_EQ(digest.Hex(), one["digest"]);
+  }
+}
+
+}  // namespace
+}  // namespace attnbench
