@@ -22,6 +22,7 @@ import numpy
 from attnbench.analysis import load
 from attnbench.train import folder_tables, philox, tasks
 
+TASK = "folder"  # in settings
 MOST_DIMS = 4096
 # Windows are not begun where a recording is too short for them: its last symbol ends behind
 # the last frame.
@@ -73,17 +74,15 @@ class Folder:
 
     def examples(self, set_, seed, first, count):
         """The examples first .. first + count - 1 of a set. Held-out ones are in the order of
-        the table. Training goes through all of its utterances, in an order that seed and
-        epoch draw, before it begins again.
+        the table, fewer if it has no more. Training goes through all of its utterances, in an
+        order that seed and epoch draw, before it begins again.
         """
         utterances = self.of_split[set_]
-        chosen = []
-        for n in range(first, first + count):
-            epoch, place = divmod(n, len(utterances))
-            if set_ == tasks.TRAINING:
-                place = _order(seed, epoch, len(utterances))[place]
-            chosen.append(self._example(utterances[place]))
-        return chosen
+        if set_ == tasks.HELD_OUT:
+            return list(map(self._example, utterances[first:first + count]))
+        places = (divmod(n, len(utterances)) for n in range(first, first + count))
+        return [self._example(utterances[_order(seed, epoch, len(utterances))[place]])
+                for epoch, place in places]
 
     def _example(self, one):
         source = one.source
