@@ -77,7 +77,8 @@ def state_of_sources():
     if not os.path.exists(script):  # an installation
         return "unknown", None
     done = subprocess.run(["sh", script, ROOT], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, text=True, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=False)
     commit, edited = done.stdout.split() or ("unknown", "unknown")
     return commit, {"yes": True, "no": False}.get(edited)
 

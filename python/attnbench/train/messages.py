@@ -5,8 +5,6 @@ other.
 import dataclasses
 from typing import Optional
 
-from attnbench.train.settings import Run
-
 
 @dataclasses.dataclass
 class Ready:
@@ -19,7 +17,7 @@ class Ready:
 class Job:
     """To a worker."""
 
-    run: Run
+    run: dict  # what Run.document() gives
     checkpoint: str  # the path of what it goes on from, if it is there, and leaves
     checkpoint_seconds: float
 

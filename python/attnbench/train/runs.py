@@ -149,7 +149,7 @@ class _Training:
         run = self._runs[worker.place]
         self._progress.begin(run)
         worker.connection.send(messages.Job(
-            run, self._checkpoint(run), self._options.checkpoint_seconds))
+            run.document(), self._checkpoint(run), self._options.checkpoint_seconds))
 
     def _write(self):
         self._result["runs"] = [self._finished[place] for place in sorted(self._finished)]

@@ -26,11 +26,10 @@ import time
 
 NEEDED = f"PyTorch (apt-get install python3-torch, or pip install torch), {start.NEEDED}"
 with start.imports("attnbench train", NEEDED):
-    import numpy
     import torch
 
     from attnbench.analysis import load
-    from attnbench.train import checkpoint, context, messages
+    from attnbench.train import checkpoint, context, messages, settings
     from attnbench.train.trainer import Diverged, Trainer, use_one_thread
 
 SECONDS_BETWEEN_STEPS = 1  # that are told
@@ -85,9 +84,9 @@ class Worker:
         return messages.Ready(context.of_torch(self._device))
 
     def _train(self, job):
-        run = job.run
         attempt = Attempt(job, self._device)
-        trained = {**run.document(), "status": "ok", "message": None, "result": None}
+        run = attempt.trainer.run
+        trained = {**job.run, "status": "ok", "message": None, "result": None}
         try:
             self._train_to_end(attempt)
             attempt.save()  # what follows may take minutes
@@ -97,7 +96,7 @@ class Worker:
                 if run.seed == run.held_out_seed:
                     trained["example"] = attempt.trainer.example()
         except Diverged as diverged:
-            trained.update(status="diverged", message=str(diverged))
+            trained.update(status="diverged", message=str(diverged), result=None)
         trained.update(curve=attempt.trainer.curve, seconds=attempt.seconds())
         times = attempt.trainer.times
         if times.steps:
@@ -138,7 +137,7 @@ class Attempt:
     """A run from its checkpoint on."""
 
     def __init__(self, job, device):
-        self.job, self.trainer = job, Trainer(job.run, device)
+        self.job, self.trainer = job, Trainer(settings.run_of(job.run), device)
         self._seconds_before = 0.0
         if os.path.exists(job.checkpoint):
             saved = checkpoint.read(job.checkpoint)
@@ -149,11 +148,15 @@ class Attempt:
     def save(self):
         saved = self.trainer.save()
         saved.seconds = self.seconds()
-        # Numbers overflow a step before the loss does. A checkpoint may not hold them, and the
-        # one before it leads to the same end.
-        of_each = (saved.parameters, saved.means, saved.squares)
-        if all(numpy.isfinite(array).all() for arrays in of_each for array in arrays.values()):
+        try:
             checkpoint.write(self.job.checkpoint, saved)
+        except OSError as error:
+            raise load.DataError(
+                self.job.checkpoint, f"cannot be written: {error.strerror}") from error
+        except ValueError:
+            # Numbers overflow a step before the loss does. No checkpoint may hold them, and the
+            # one before leads to the same end.
+            pass
 
     def seconds(self):
         """Of all that it has been trained."""
