@@ -7,8 +7,15 @@ from typing import Optional
 
 
 @dataclasses.dataclass
+class Check:
+    """The first message to a worker, which looks whether it can train all of these."""
+
+    settings: list  # as documents
+
+
+@dataclasses.dataclass
 class Ready:
-    """The first message of a worker."""
+    """The answer."""
 
     of_torch: dict  # context.of_torch
 

@@ -29,7 +29,7 @@ with start.imports("attnbench train", NEEDED):
     import torch
 
     from attnbench.analysis import load
-    from attnbench.train import checkpoint, context, messages, settings
+    from attnbench.train import attention, checkpoint, context, messages, settings
     from attnbench.train.trainer import Diverged, Trainer, use_one_thread
 
 SECONDS_BETWEEN_STEPS = 1  # that are told
@@ -50,15 +50,15 @@ class Worker:
 
     def serve(self):
         with contextlib.suppress(EOFError, BrokenPipeError):  # there is no more to do
-            answer = self._answer(self._begin)
             while True:
-                self._connection.send(answer)
-                job = self._connection.recv()
-                answer = self._answer(lambda: messages.Trained(self._train(job)))
+                message = self._connection.recv()
+                self._connection.send(self._answer(message))
 
-    def _answer(self, work):
+    def _answer(self, message):
         try:
-            return work()
+            if isinstance(message, messages.Check):
+                return self._check(message.settings)
+            return messages.Trained(self._train(message))
         except Stop:
             return messages.Stopped()
         except load.DataError as error:
@@ -74,13 +74,17 @@ class Worker:
         if self._may_raise:
             raise Stop
 
-    def _begin(self):
+    def _check(self, documents):
+        """Refuses what would show only after hours."""
         try:
             torch.empty(1, device=self._device).add_(1)
         except (RuntimeError, AssertionError) as error:
             raise load.DataError("--device", (
                 f"'{self._device}' is not there for PyTorch {torch.__version__}: "
                 f"{str(error).splitlines()[0]}")) from error
+        settings.know_mechanisms({one["mechanism"] for one in documents})
+        for one in documents:
+            attention.make(settings.Settings(**one), self._device)
         return messages.Ready(context.of_torch(self._device))
 
     def _train(self, job):
