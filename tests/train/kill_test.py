@@ -30,7 +30,7 @@ SECONDS = 120  # after which something hangs
 
 
 class KillTest(InFolder):
-    kills, seed = 3, None
+    kills, seed, jobs = 3, None, "1"
 
     def setUp(self):
         super().setUp()
@@ -41,7 +41,7 @@ class KillTest(InFolder):
         # A checkpoint a step, so that most kills come while one is written.
         return subprocess.Popen(
             [sys.executable, os.path.join(ROOT, "python", "attnbench", "__main__.py"), "train",
-             "tiny.json", "--checkpoint-seconds", "0", "-j", "2", *more],
+             "tiny.json", "--checkpoint-seconds", "0", "-j", self.jobs, *more],
             cwd=self.folder, stderr=subprocess.PIPE, text=True)
 
     def train(self, *more):
@@ -142,4 +142,5 @@ if __name__ == "__main__":
     options.add_argument("--seed", type=int)
     known, others = options.parse_known_args()
     KillTest.kills, KillTest.seed = known.kills, known.seed
+    KillTest.jobs = "2" if known.kills > 3 else "1"
     unittest.main(argv=[sys.argv[0], *others])
