@@ -11,7 +11,7 @@
 namespace attnbench {
 namespace {
 
-Task TaskOf(const Json& json) {
+Task TaskFrom(const Json& json) {
   return {.name = json["task"],
           .least_symbols = json["least_symbols"],
           .most_symbols = json["most_symbols"],
@@ -21,7 +21,7 @@ Task TaskOf(const Json& json) {
 TEST(Drawn, ExamplesAreThoseThatWereStored) {
   for (const Json& one : ReadJsonFile("tests/train/drawn.json")["examples"]) {
     SCOPED_TRACE(one.dump());
-    const Task task = TaskOf(one["task"]);
+    const Task task = TaskFrom(one["task"]);
     const ExampleSet set = one["set"] == "training" ? ExampleSet::kTraining
                                                     : ExampleSet::kHeldOut;
     testing::Digest digest;
