@@ -62,9 +62,8 @@ struct TrainingSettings {
     };
     const auto number = [&](const char* description, double least,
                             double most) {
-      return optional({.description = description,
-                       .minimum = least,
-                       .maximum = most});
+      return optional(
+          {.description = description, .minimum = least, .maximum = most});
     };
     const auto deviation = [&](const char* description) {
       return number(description, 0, 1e6);
