@@ -81,7 +81,7 @@ class CheckpointTest(InFolder):
     def test_cut_short_it_is_refused_by_name_wherever_it_is_cut(self):
         with open(MODEL, encoding="utf-8") as file:
             text = file.read()
-        for size in range(0, len(text) - 2, 311):
+        for size in range(0, len(text) - 2, 1009):
             with open(self.path("c.json"), "w", encoding="utf-8") as file:
                 file.write(text[:size])
             with self.assertRaisesRegex(load.DataError, "c.json: not JSON"):
