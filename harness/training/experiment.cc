@@ -64,8 +64,8 @@ std::vector<TrainingRun> RunsOfExperiment(const TrainingExperiment& experiment,
       FailAt(Place(here, "name"), "is there twice: '" + one.name + "'");
     }
     const Place where(here, "settings");
-    const TrainingSettings settings = Laid(
-        {&experiment.settings, &one.settings, &profile.settings}, where);
+    const TrainingSettings settings =
+        Laid({&experiment.settings, &one.settings, &profile.settings}, where);
     CheckHasSymbols(settings, experiment.seed, "held_out", settings.held_out,
                     where);
     if (settings.curve_every > 0) {

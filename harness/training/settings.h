@@ -4,6 +4,7 @@
 #ifndef ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_
 #define ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,56 @@ std::vector<std::string> TrainedMechanismNames();
 inline constexpr Index kMostSequences = 1'000'000;
 // Sequences of that set that are evaluated together.
 inline constexpr Index kEvaluationBatch = 128;
+// What `attnbench train` reads from a folder of own data (docs/own_data.md), so
+// that a model's shapes are known without it.
+struct DataFacts {
+  std::string hash = {};  // FolderData::hash
+  Index vocabulary = 3;   // of targets, with the two special symbols
+  // One of them: sources are tokens, or frames.
+  std::optional<Index> source_vocabulary = {}, frame_size = {};
+  Index longest_source = 1;
+  std::optional<double> frame_ms = {};
+  std::optional<std::string> source = {};
+
+  static void Fields(auto& self, auto& visit) {
+    constexpr double kMostSymbols = 100'000, kMostFrameSize = 4096;
+    visit("hash", self.hash,
+          Rule{.description = "of all that is read", .not_empty = true});
+    visit("vocabulary", self.vocabulary,
+          Rule{.description = "symbols of targets, with start and end",
+               .minimum = 3,
+               .maximum = kMostSymbols});
+    visit("source_vocabulary", self.source_vocabulary,
+          Rule{.description = "symbols of sources, with start and end; absent: "
+                              "sources are frames",
+               .minimum = 3,
+               .maximum = kMostSymbols,
+               .absent_if_unset = true});
+    visit("frame_size", self.frame_size,
+          Rule{.description = "numbers of a frame; absent: sources are tokens",
+               .minimum = 1,
+               .maximum = kMostFrameSize,
+               .absent_if_unset = true});
+    visit("longest_source", self.longest_source,
+          Rule{.description = "entries; of tokens with the end symbol",
+               .minimum = 1,
+               .maximum = 1'000'000});
+    visit("frame_ms", self.frame_ms,
+          Rule{.description = "time of a frame",
+               .exclusive_minimum = 0,
+               .absent_if_unset = true});
+    visit("source", self.source,
+          Rule{.description = "where the data come from, with version and "
+                              "licence",
+               .absent_if_unset = true});
+  }
+};
 
 struct TrainingSettings {
   // The task (tasks.h).
   std::string task = "stretch";
+  std::optional<std::string> data = {};
+  std::optional<DataFacts> data_facts = {};
   Index least_symbols = 2, most_symbols = 6;
   double frame_noise = 0.7;
   // Attention.
@@ -62,9 +109,8 @@ struct TrainingSettings {
     };
     const auto number = [&](const char* description, double least,
                             double most) {
-      return optional({.description = description,
-                       .minimum = least,
-                       .maximum = most});
+      return optional(
+          {.description = description, .minimum = least, .maximum = most});
     };
     const auto deviation = [&](const char* description) {
       return number(description, 0, 1e6);
@@ -82,6 +128,15 @@ struct TrainingSettings {
     };
     visit("task", self.task,
           optional({.description = "what is learned", .one_of = TaskNames()}));
+    visit("data", self.data,
+          Rule{.description = "folder of own data, as seen from the working "
+                              "folder; task folder",
+               .not_empty = true,
+               .absent_if_unset = true});
+    visit("data_facts", self.data_facts,
+          Rule{.description = "what attnbench train has read from the data; "
+                              "not for experiments",
+               .absent_if_unset = true});
     visit("least_symbols", self.least_symbols,
           number("of a sequence, without its end", 0, 10'000));
     visit("most_symbols", self.most_symbols,
@@ -156,17 +211,40 @@ struct TrainingSettings {
   Task task_spec() const {
     return {task, least_symbols, most_symbols, frame_noise};
   }
+  bool has_frames() const {
+    return data_facts ? data_facts->frame_size.has_value()
+                      : task_spec().has_frames();
+  }
+  // Of the longest source, with its end.
+  Index most_entries() const {
+    return data_facts ? data_facts->longest_source : task_spec().most_entries();
+  }
+  // Sequences of the held-out set that are evaluated together; those of own
+  // data may be long.
+  Index evaluation_batch() const {
+    return data_facts ? batch : kEvaluationBatch;
+  }
+  // Numbers of a frame.
+  Index frame_size() const {
+    return data_facts ? data_facts->frame_size.value_or(0) : kFrameSize;
+  }
+  // Symbols of targets and of sources of tokens, with the two special ones.
+  Index vocabulary() const {
+    return data_facts ? data_facts->vocabulary : kTaskVocabulary;
+  }
+  Index source_vocabulary() const {
+    return data_facts ? data_facts->source_vocabulary.value_or(0)
+                      : kTaskVocabulary;
+  }
   Index directions() const { return bidirectional ? 2 : 1; }
   // Of sources of tokens, with the end symbol; 0: not known.
-  Index longest_source() const {
-    return task_spec().has_frames() ? 0 : most_symbols + 1;
-  }
+  Index longest_source() const { return has_frames() ? 0 : most_entries(); }
   // Decoding of held-out sequences is cut off a few symbols after the longest
   // target.
   Index most_outputs() const { return most_symbols + 5; }
   // Numbers of the encoder's inputs.
   Index source_size() const {
-    if (task_spec().has_frames()) return kFrameSize;
+    if (has_frames()) return frame_size();
     return embedding_in_memory ? dim - directions() * encoder_units : embedding;
   }
   // Numbers of the decoder's inputs.

@@ -86,7 +86,7 @@ Index Task::most_entries() const {
 }
 
 std::vector<std::string> TaskNames() {
-  return {"stretch", "reorder", "copy", "reversal"};
+  return {"stretch", "reorder", "copy", "reversal", kOwnDataTask};
 }
 
 std::vector<Symbol> TargetOf(const Task& task,
@@ -105,6 +105,7 @@ std::vector<Symbol> TargetOf(const Task& task,
 
 Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,
                     std::uint32_t index) {
+  ATTN_CHECK(task.name != kOwnDataTask);
   Draws draws(set, seed, index);
   Example example;
   std::vector<Symbol> symbols = DrawSymbols(task, draws);

@@ -9,7 +9,6 @@ from attnbench.train import tasks
 from attnbench.train.model import NO_TARGET, batch_of
 
 OF_CURVE = ("soft_error", "hard_error", "loss", "selected_mass", "discrete_share")
-BATCH = 128
 # Below and above these bounds a p counts as discrete.
 ALMOST_ZERO, ALMOST_ONE = 0.05, 0.95
 BINS = 20  # of p_histogram
@@ -23,8 +22,9 @@ def evaluate(model, run, count):
     """
     made = run.settings
     sums = _Sums()
-    for first in range(0, count, BATCH):
-        examples = _held_out(run, first, min(BATCH, count - first))
+    together = made.evaluation_batch
+    for first in range(0, count, together):
+        examples = _held_out(run, first, min(together, count - first))
         batch = _batch(model, examples)
         encoding = model.encode(batch)
         decoded = model.decode(encoding, encoding.first, batch.previous)
@@ -40,6 +40,9 @@ def evaluate(model, run, count):
         if made.is_monotonic:
             sums.add_choices(decoded.attended, is_output)
             sums.add_edits("hard", model.decode_greedily(encoding, True), examples)
+            if any(one.ends is not None for one in examples):
+                hard = model.decode(encoding, encoding.first, batch.previous, is_hard=True)
+                sums.add_ends(hard.attended.alpha, examples)
     return sums.result(made)
 
 
@@ -70,8 +73,7 @@ def example(model, run):
 
 
 def _held_out(run, first, count):
-    return tasks.examples(
-        run.settings.task_spec, tasks.HELD_OUT, run.held_out_seed, first, count)
+    return run.settings.examples(tasks.HELD_OUT, run.held_out_seed, first, count)
 
 
 def _batch(model, examples):
@@ -88,7 +90,7 @@ class _Sums:
     def __init__(self):
         self.of = dict.fromkeys(
             ("loss", "outputs", "symbols", "soft", "hard", "mass", "looks", "discrete", "spread",
-             "spread_sequences"), 0.0)
+             "spread_sequences", "ends", "away", "late"), 0.0)
         self.histogram = torch.zeros(BINS, dtype=torch.double)
 
     def add(self, name, numbers):
@@ -108,6 +110,21 @@ class _Sums:
         self.add("discrete", looks * ((p < ALMOST_ZERO) | (p > ALMOST_ONE)))
         bins = (p * BINS).long().clamp(max=BINS - 1)
         self.histogram += torch.bincount(bins.flatten(), looks.double().flatten(), BINS).cpu()
+
+    def add_ends(self, alpha, examples):
+        """How far from the end of its symbol an output chooses, of alpha [B, 1, U, T] by the
+        threshold: the end is after e entries, the entry chosen the n-th, or the last if there
+        is none.
+        """
+        for table, one in zip(alpha.squeeze(1).cpu(), examples):
+            if one.ends is None:
+                continue
+            table = table[:len(one.ends)]
+            n = torch.where(table.sum(1) > 0, table.argmax(1) + 1, len(one.source))
+            late = n - torch.from_numpy(one.ends)
+            self.add("ends", torch.ones_like(late))
+            self.add("late", late)
+            self.add("away", late.abs())
 
     def add_spread(self, alpha, lengths):
         """How wide the K contexts lie over the source, beside uniform ones: of alpha [B, K, T],
@@ -141,6 +158,9 @@ class _Sums:
             found["discrete_share"] = of["discrete"] / of["looks"] if of["looks"] > 0 else 0.0
             if of["looks"] > 0:
                 found["p_histogram"] = (self.histogram / of["looks"]).tolist()
+        if of["ends"] > 0:
+            found["alignment_error"] = of["away"] / of["ends"]
+            found["lateness"] = of["late"] / of["ends"]
         if of["spread_sequences"] > 0:
             found["context_spread"] = of["spread"] / of["spread_sequences"]
         return found

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy
 
 from attnbench.analysis import command, load, schema
-from attnbench.train import philox, tasks
+from attnbench.train import folder, philox, tasks
 
 KIND = "training_experiment"
 SCHEMA = schema.read(KIND)["properties"]["settings"]["properties"]
@@ -35,13 +35,44 @@ class _Derived:
             self.task, self.least_symbols, self.most_symbols, self.frame_noise)
 
     @property
+    def has_frames(self):
+        return "frame_size" in self.data_facts if self.data_facts else self.task_spec.has_frames
+
+    @property
+    def vocabulary(self):
+        """Symbols of targets, with START and END."""
+        return self.data_facts["vocabulary"] if self.data_facts else tasks.VOCABULARY
+
+    @property
+    def source_vocabulary(self):
+        """Symbols of sources of tokens, with START and END."""
+        return self.data_facts["source_vocabulary"] if self.data_facts else tasks.VOCABULARY
+
+    @property
+    def most_entries(self):
+        """Of the longest source, with its end."""
+        return (self.data_facts["longest_source"] if self.data_facts
+                else self.task_spec.most_entries)
+
+    @property
+    def evaluation_batch(self):
+        """Held-out sequences that are evaluated together; those of own data may be long."""
+        return self.batch if self.data_facts else EVALUATION_BATCH
+
+    def examples(self, which, seed, first, count):
+        """As tasks.examples."""
+        if self.task == folder.TASK:
+            return folder.opened(self.data).examples(which, seed, first, count)
+        return tasks.examples(self.task_spec, which, seed, first, count)
+
+    @property
     def directions(self):
         return 2 if self.bidirectional else 1
 
     @property
     def longest_source(self):
         """Of sources of tokens, with END; 0: not known."""
-        return 0 if self.task_spec.has_frames else self.most_symbols + 1
+        return 0 if self.has_frames else self.most_entries
 
     @property
     def most_outputs(self):
@@ -51,8 +82,8 @@ class _Derived:
     @property
     def source_size(self):
         """Numbers of the encoder's inputs."""
-        if self.task_spec.has_frames:
-            return tasks.FRAME_SIZE
+        if self.has_frames:
+            return self.data_facts["frame_size"] if self.data_facts else tasks.FRAME_SIZE
         if self.embedding_in_memory:
             return self.dim - self.directions * self.encoder_units
         return self.embedding
@@ -82,12 +113,13 @@ class _Derived:
 
 
 def _kind(about):
-    return {"integer": int, "number": float, "boolean": bool, "string": str}[about["type"]]
+    return {"integer": int, "number": float, "boolean": bool, "string": str,
+            "object": dict}[about["type"]]
 
 
 Settings = dataclasses.make_dataclass(
     "Settings",
-    [(name, _kind(about), about["default"]) for name, about in SCHEMA.items()],
+    [(name, _kind(about), about.get("default")) for name, about in SCHEMA.items()],
     bases=(_Derived,), frozen=True)
 
 
@@ -100,7 +132,10 @@ class Run:
 
     def document(self):
         """As checkpoints and results have it."""
-        return dataclasses.asdict(self)
+        made = dataclasses.asdict(self)
+        made["settings"] = {
+            key: value for key, value in made["settings"].items() if value is not None}
+        return made
 
 
 def run_of(document):
@@ -152,9 +187,14 @@ def runs(experiment, path, quick=False, only=()):
             raise load.DataError(f"{here}.name", f"is there twice: '{one['name']}'")
         names.append(one["name"])
         layers = (owner.get("settings", {}) for owner in (experiment, one, profile))
-        settings = Settings(**{key: value for layer in layers for key, value in layer.items()})
-        check(settings, f"{here}.settings")
-        _check_held_out(settings, first, f"{here}.settings")
+        where = f"{here}.settings"
+        laid = {key: value for layer in layers for key, value in layer.items()}
+        if laid.get("task") == folder.TASK:
+            laid = folder.settled(laid, where)
+        settings = Settings(**laid)
+        check(settings, where)
+        if settings.task != folder.TASK:
+            _check_held_out(settings, first, where)
         seeds = one.get("seeds", experiment.get("seeds", 1))
         seeds = min(seeds, profile.get("seeds", seeds))
         if first + seeds - 1 > GREATEST_SEED:
@@ -177,11 +217,19 @@ def check(settings, place):
     def fail(key, what):
         raise load.DataError(f"{place}.{key}", what)
 
+    is_own = settings.task == folder.TASK
+    for key in ("data", "data_facts"):
+        if (getattr(settings, key) is not None) != is_own:
+            fail(key, "is missing" if is_own else f"is for task {folder.TASK}; the task is "
+                 f"{settings.task}")
+    if is_own and ("frame_size" in settings.data_facts) == (
+            "source_vocabulary" in settings.data_facts):
+        fail("data_facts", "expected one of frame_size and source_vocabulary")
     if settings.least_symbols > settings.most_symbols:
         fail("least_symbols", f"is {settings.least_symbols}, more than most_symbols, "
              f"{settings.most_symbols}")
-    entries, outputs = settings.task_spec.most_entries, settings.most_symbols + 1
-    together = max(settings.batch, EVALUATION_BATCH)
+    entries, outputs = settings.most_entries, settings.most_symbols + 1
+    together = max(settings.batch, settings.evaluation_batch)
     if together * outputs * entries > MOST_WEIGHTS:
         fail("most_symbols", f"is {settings.most_symbols}: with batch {settings.batch} "
              f"attention has up to {together} x {outputs} x {entries} weights, more than "
@@ -195,7 +243,7 @@ def check(settings, place):
         part = "less than" if settings.embedding_in_memory else "all of"
         fail("encoder_units", f"makes {encoded} numbers of a memory entry; expected {part} "
              f"dim, {settings.dim}")
-    if settings.embedding_in_memory and settings.task_spec.has_frames:
+    if settings.embedding_in_memory and settings.has_frames:
         fail("embedding_in_memory", f"is for tasks of tokens; {settings.task} has frames")
     if settings.embedding_in_memory and settings.starts_from_encoder:
         fail("starts_from_encoder",
@@ -257,11 +305,12 @@ def parameter_specs(settings):
         specs[f"{name}.v"] = Spec((d,), 1 / d)
         specs[f"{name}.g"] = Spec((), value=1 / math.sqrt(d))  # as MAD 2.4 starts it
 
-    if not settings.task_spec.has_frames:
-        specs["source_embedding"] = Spec((tasks.VOCABULARY, settings.source_size), 1)
+    if not settings.has_frames:
+        specs["source_embedding"] = Spec(
+            (settings.source_vocabulary, settings.source_size), 1)
     for direction in ("forward", "backward")[:settings.directions]:
         lstm(direction, settings.source_size, units)
-    specs["target_embedding"] = Spec((tasks.VOCABULARY, settings.embedding), 1)
+    specs["target_embedding"] = Spec((settings.vocabulary, settings.embedding), 1)
     lstm("decoder", settings.decoder_inputs, d)
     if settings.mechanism == "memory":
         matrix("memory.encoder", settings.num_contexts, d)
@@ -275,8 +324,8 @@ def parameter_specs(settings):
     if settings.attends:
         matrix("mix.W", d, 2 * d)
         specs["mix.b"] = Spec((d,))
-    matrix("output.W", tasks.VOCABULARY, d)
-    specs["output.b"] = Spec((tasks.VOCABULARY,))
+    matrix("output.W", settings.vocabulary, d)
+    specs["output.b"] = Spec((settings.vocabulary,))
     return specs
 
 

@@ -18,6 +18,7 @@ of the program, which decodes the held-out set (harness/training/tasks.cc).
 
 import dataclasses
 import functools
+from typing import Optional
 
 import numpy
 
@@ -57,6 +58,8 @@ class Task:
 class Example:
     source: numpy.ndarray  # int64 [T] symbols, or f32 [T, FRAME_SIZE] frames
     target: numpy.ndarray  # int64 [U], with END
+    # Where each symbol of the target but END ends, in entries of the source; of own data.
+    ends: Optional[numpy.ndarray] = None
 
 
 def examples(task, which, seed, first, count):

@@ -131,9 +131,8 @@ class Trainer:
 
     def _train(self):
         made = self.run.settings
-        batch = batch_of(tasks.examples(
-            made.task_spec, tasks.TRAINING, self.run.seed, self.steps_done * made.batch,
-            made.batch), self.device)
+        batch = batch_of(made.examples(
+            tasks.TRAINING, self.run.seed, self.steps_done * made.batch, made.batch), self.device)
         encoding = self.model.encode(batch)
         decoded = self.model.decode(encoding, encoding.first, batch.previous, self._noise(batch))
         loss = cross_entropy(
