@@ -181,7 +181,7 @@ class OneDecoder(TrainTest):
             return json.load(file)
 
     def held_out(self, run):
-        return tasks.examples(run.settings.task_spec, tasks.HELD_OUT, 1, 0, SEQUENCES)
+        return run.settings.examples(tasks.HELD_OUT, 1, 0, SEQUENCES)
 
     def test_the_program_decodes_what_python_decodes(self):
         for name in MODELS:
@@ -252,6 +252,23 @@ class Mechanisms(TrainTest):
             with self.assertRaisesRegex(
                     DataError, "newcomer: needs the native library; .*soft, .*no library"):
                 attention.make(Settings(mechanism="newcomer"))
+
+    def test_an_output_may_depend_on_energies_of_those_before_it(self):
+        def accumulated(_, energies, lengths=torch.ones(1)):
+            beyond = torch.arange(energies.size(3)) >= lengths.view(-1, 1, 1, 1)
+            return energies.cumsum(2).masked_fill(beyond, -math.inf).softmax(3)
+
+        with mock.patch.object(attention, "energy_attention", accumulated), \
+                mock.patch.object(library, "load"):
+            made = trainer.Trainer(run_of("soft", mechanism="newcomer"))
+            batch = batch_of(made.run.settings.examples(tasks.HELD_OUT, 1, 0, 5))
+            with torch.no_grad():
+                encoding = made.model.encode(batch)
+                together = made.model.decode(encoding, encoding.first, batch.previous).logits
+                state = encoding.first
+                for i, symbols in enumerate(batch.previous):
+                    logits, _, state = made.model.decode(encoding, state, symbols[None])
+                    self.assertTrue(torch.allclose(logits[0], together[i], 1e-4, 1e-5), i)
 
     def test_clipped_alpha_is_the_exact_one_until_its_denominator_is_clipped(self):
         torch.manual_seed(1)
