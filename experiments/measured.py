@@ -5,7 +5,6 @@ it is written.
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 
@@ -13,6 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 for folder in ("python", "experiments/peers"):
     sys.path.insert(0, os.path.join(ROOT, folder))
 from attnbench.analysis import command, whole_file
+from attnbench.train.context import cpu_name, state_of_sources
 
 NEEDED = "PyTorch (scripts/setup.sh --training installs it) and what reports need"
 
@@ -26,7 +26,7 @@ def parser(script, description):
 
 def context(script, arguments, libraries):
     """`script` is its path in experiments/, `libraries` are names with versions."""
-    commit, dirty = _state_of_sources()
+    commit, dirty = state_of_sources()
     return {
         "commit": commit, "dirty": dirty,
         "cpu": cpu_name(), "architecture": platform.machine(), "kernel": platform.release(),
@@ -49,26 +49,3 @@ def write_text(text, path):
             sys.exit(command.fail(f"{path}: cannot be written: {error.strerror}"))
     else:
         print(text, end="")
-
-
-def _state_of_sources():
-    """Gives the commit, or "unknown", and whether they were edited since, or None."""
-    done = subprocess.run(["sh", os.path.join(ROOT, "cmake", "commit.sh"), ROOT],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
-    commit, edited = done.stdout.split() or ("unknown", "unknown")
-    return commit, {"yes": True, "no": False}.get(edited)
-
-
-def cpu_name(cpuinfo="/proc/cpuinfo"):
-    """Names the processor as the program does (harness/machine/cpus.h)."""
-    with open(cpuinfo, encoding="utf-8") as file:
-        lines = [line.rstrip("\n").partition(": ") for line in file]
-    implementer, kinds = "", {}
-    for name, _, value in lines:
-        if name.startswith("model name") and value:
-            return value
-        if name.startswith("CPU implementer"):
-            implementer = value
-        if name.startswith("CPU part"):
-            kinds[f"implementer {implementer} part {value}"] = None
-    return ", ".join(kinds) or "unknown"

@@ -49,8 +49,8 @@ void AddShow(CLI::App& app, Command& run);
 void AddCheck(CLI::App& app, Command& run);
 void AddMerge(CLI::App& app, const std::string& command_line, Command& run);
 
-// attnbench advise, claims, compare, report and draw, which are in Python:
-// `command_line` as for run-sweep.
+// attnbench advise, claims, compare, report, draw and train, which are in
+// Python: `command_line` as for run-sweep.
 void AddPythonCommands(CLI::App& app, const std::string& command_line,
                        Command& run);
 
@@ -70,11 +70,6 @@ void AddRoofline(CLI::App& app, const std::string& command_line, Command& run);
 
 // attnbench stability: `command_line` as for run-sweep.
 void AddStability(CLI::App& app, const std::string& command_line, Command& run);
-
-// attnbench train: `arguments` are the command line, which attnbench-train gets
-// from the command's name on.
-void AddTrain(CLI::App& app, const std::vector<std::string>& arguments,
-              Command& run);
 
 // attnbench verify: `command_line` as for run-sweep.
 void AddVerify(CLI::App& app, const std::string& command_line, Command& run);

@@ -47,7 +47,7 @@ struct ModelSequence {
 struct DecodedModel {
   TrainingRun run = {};
   Index step = 0;
-  Index vocabulary = kTaskVocabulary;
+  Index vocabulary = 0;
   bool is_online = false;
   double error = 0;
   Index edits = 0, symbols = 0;
@@ -86,6 +86,7 @@ DecodedModel DocumentOf(const TrainedModel& model,
   DecodedModel document{
       .run = checkpoint.run,
       .step = checkpoint.step,
+      .vocabulary = model.settings().vocabulary(),
       .is_online = TrainedDecoder(checkpoint, model.path()).is_online(),
       .error = decoded.error(),
       .edits = decoded.edits,
@@ -97,17 +98,25 @@ DecodedModel DocumentOf(const TrainedModel& model,
   return document;
 }
 
-std::string SymbolsText(const std::vector<Symbol>& symbols) {
+// `names` are those of symbols, or none.
+std::string SymbolsText(const std::vector<Symbol>& symbols,
+                        const std::vector<std::string>& names) {
   std::string text;
   for (const Symbol symbol : symbols) {
     text += text.empty() ? "" : " ";
-    text += symbol == kEndSymbol ? "." : fmt::to_string(symbol);
+    if (symbol == kEndSymbol) {
+      text += names.empty() ? "." : names[kEndSymbol];
+    } else {
+      text += names.empty() ? fmt::to_string(symbol) : names[Size(symbol)];
+    }
   }
   return text;
 }
 
 std::vector<std::string> RowOf(std::size_t number,
-                               const ModelSequence& sequence, bool chooses) {
+                               const ModelSequence& sequence,
+                               const std::vector<std::string>& names,
+                               bool chooses) {
   std::vector<Symbol> symbols;
   std::vector<std::string> positions;
   for (const ModelOutput& output : sequence.outputs) {
@@ -116,8 +125,8 @@ std::vector<std::string> RowOf(std::size_t number,
                                         : "-");
   }
   std::vector<std::string> row = {
-      fmt::to_string(number), SymbolsText(sequence.target),
-      SymbolsText(symbols), symbols == sequence.target ? "" : "wrong",
+      fmt::to_string(number), SymbolsText(sequence.target, names),
+      SymbolsText(symbols, names), symbols == sequence.target ? "" : "wrong",
       fmt::to_string(sequence.memory_length)};
   if (chooses) row.push_back(fmt::format("{}", fmt::join(positions, " ")));
   return row;
@@ -131,7 +140,8 @@ std::string ChoicesText(const ThresholdDecoding& choices) {
       choices.latency->ap, choices.latency->dal);
 }
 
-std::string TextOf(const TrainedModel& model, const DecodedModel& document) {
+std::string TextOf(const TrainedModel& model, const DecodedModel& document,
+                   const std::vector<std::string>& names) {
   std::string text = fmt::format(
       "{}\n{}, {}\n", model.Text(),
       document.choices ? "threshold: an output takes the first entry with p at "
@@ -146,10 +156,11 @@ std::string TextOf(const TrainedModel& model, const DecodedModel& document) {
   if (chooses) rows[0].emplace_back("chosen entries");
   for (std::size_t n = 0; n < std::min(kMostShown, document.sequences.size());
        ++n) {
-    rows.push_back(RowOf(n + 1, document.sequences[n], chooses));
+    rows.push_back(RowOf(n + 1, document.sequences[n], names, chooses));
   }
   for (const std::string& line : Aligned(rows)) text += line + "\n";
-  text += "T: entries of the memory; .: the end symbol";
+  text += fmt::format("T: entries of the memory; {}: the end symbol",
+                      SymbolsText({kEndSymbol}, names));
   text += chooses ? "; -: no entry\n" + ChoicesText(*document.choices) : "\n";
   return text + fmt::format(
                     "error {:.2f} %: {} edits of {} symbols, without end "
@@ -162,10 +173,10 @@ std::string TextOf(const TrainedModel& model, const DecodedModel& document) {
 DecodedModelAnswer DecodeModel(const ModelArguments& arguments,
                                const std::string& output) {
   const TrainedModel model(arguments, output);
-  const DecodedModel document = DocumentOf(
-      model,
-      DecodeHeldOut(model.checkpoint(), model.path(), model.num_sequences()));
-  return {ToJson(document), TextOf(model, document)};
+  const HeldOutDecoding decoded =
+      DecodeHeldOut(model.checkpoint(), model.path(), model.num_sequences());
+  const DecodedModel document = DocumentOf(model, decoded);
+  return {ToJson(document), TextOf(model, document, decoded.names)};
 }
 
 }  // namespace attnbench

@@ -29,6 +29,7 @@
 #include "harness/stats/effects.h"
 #include "harness/sweep/experiment.h"
 #include "harness/system/source_tree.h"
+#include "harness/training/checkpoint.h"
 #include "harness/training/settings.h"
 #include "harness/training/trained_result.h"
 #include "harness/verify/result.h"
@@ -379,6 +380,7 @@ std::string SchemaText(const std::string& kind) {
       {"table", SchemaTextOf<CellTable>},
       {"diagnosis", SchemaTextOf<Diagnosis>},
       {"trained", SchemaTextOf<TrainedResult>},
+      {"checkpoint", SchemaTextOf<Checkpoint>},
       {"training_experiment", SchemaTextOf<TrainingExperiment>},
       {"effects", EffectsSchemaText}};
   const auto found = kinds.find(kind);

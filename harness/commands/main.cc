@@ -159,8 +159,7 @@ void RefuseEmptyValues(CLI::App& app) {
   }
 }
 
-void AddCommands(CLI::App& app, const std::vector<std::string>& arguments,
-                 const std::string& command_line, Command& run) {
+void AddCommands(CLI::App& app, const std::string& command_line, Command& run) {
   AddRunSweep(app, command_line, run);
   AddMeasurePoints(app, command_line, run);
   AddDiagnose(app, command_line, run);
@@ -177,7 +176,6 @@ void AddCommands(CLI::App& app, const std::vector<std::string>& arguments,
   AddPythonCommands(app, command_line, run);
   AddComputed(app, command_line, run);
   AddMeasureInTurn(app, run);
-  AddTrain(app, arguments, run);
   AddHelp(app, run);
   RefuseEmptyValues(app);
   app.require_subcommand(0, 1);
@@ -241,7 +239,7 @@ int Run(std::vector<std::string> arguments) {
   app.set_version_flag("--version", VersionText,
                        "the program's version and commit");
   Command run;
-  AddCommands(app, arguments, command_line, run);
+  AddCommands(app, command_line, run);
   try {
     Parse(app, arguments);
   } catch (const CLI::ParseError& help) {

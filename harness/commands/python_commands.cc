@@ -39,6 +39,7 @@ struct PythonCommand {
   const char* summary;
   std::vector<PythonOption> operands;
   std::vector<PythonOption> options;
+  std::vector<std::string> packages = {};  // that it needs beside start.py's
 };
 
 // `default_text` is what Python takes where it is not given
@@ -213,6 +214,46 @@ std::vector<PythonOption> CompareOptions() {
        .excludes = {"--format"}}};
 }
 
+std::vector<PythonOption> TrainOptions() {
+  constexpr std::int64_t kMostJobs = 1024;
+  return {
+      {.names = "-o,--output",
+       .type = "FILE",
+       .help = "the result (a file, never '-' or a pipe), e.g. -o "
+               "stretch.json; checkpoints go to stretch.json.checkpoints/",
+       .is_required = true},
+      {.names = "--only",
+       .type = "NAME,...",
+       .help = "only these alternatives, e.g. --only soft,mocha",
+       .is_repeated = true},
+      {"--quick", "", "the experiment's short profile, e.g. --quick"},
+      {.names = "-j,--jobs",
+       .type = "N",
+       .help = "runs at the same time, a process of one core each, e.g. -j 2",
+       .default_text = "1",
+       .least = 1,
+       .greatest = kMostJobs},
+      {"--resume", "",
+       "go on with what is missing in the output, e.g. -o stretch.json "
+       "--resume"},
+      {.names = "--force",
+       .type = "",
+       .help = "replace the output file, e.g. -o stretch.json --force",
+       .excludes = {"--resume"}},
+      {"--keep-checkpoints", "",
+       "keep the last checkpoint of each run, which is the trained model, e.g. "
+       "--keep-checkpoints"},
+      {.names = "--checkpoint-seconds",
+       .type = "S",
+       .help = "time between checkpoints, e.g. --checkpoint-seconds 10",
+       .default_text = "60"},
+      {.names = "--device",
+       .type = "NAME",
+       .help = "where PyTorch computes: cpu, or cuda where it has a GPU, e.g. "
+               "--device cuda",
+       .default_text = "cpu"}};
+}
+
 const std::vector<PythonCommand>& PythonCommands() {
   static const std::vector<PythonCommand> commands = {
       {"advise",
@@ -256,7 +297,15 @@ const std::vector<PythonCommand>& PythonCommands() {
         {"-o,--output", "FOLDER",
          "a folder that is there, e.g. -o figures (default: here)"},
         {"--list", "",
-         "only list the figures, and what each needs, e.g. draw --list"}}}};
+         "only list the figures, and what each needs, e.g. draw --list"}}},
+      {"train",
+       "trains small models with any attention, and tells how well they decode",
+       {{.names = "EXPERIMENT",
+         .type = "FILE",
+         .help = "e.g. experiments/training/stretch.json",
+         .is_required = true}},
+       TrainOptions(),
+       {"torch"}}};
   return commands;
 }
 
@@ -269,6 +318,7 @@ void AddOption(const PythonOption& said, CLI::App& command) {
         ->expected(1,
                    said.is_repeated ? CLI::detail::expected_max_vector_size : 1)
         ->allow_extra_args(false);
+    added->required(said.is_required);
     if (said.default_text != nullptr) added->default_str(said.default_text);
   }
 }
@@ -356,7 +406,7 @@ void AddPythonCommands(CLI::App& app, const std::string& command_line,
         "the system's.");
     OnAsked(*command, run, [&said, command, command_line]() -> int {
       BecomePython(said.name, kPythonCommands, Given(said, *command),
-                   command_line);
+                   command_line, said.packages);
     });
   }
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "harness/base/error.h"
@@ -13,8 +12,6 @@
 
 namespace attnbench {
 namespace {
-
-constexpr Index kMostSequences = 1'000'000;
 
 // Reads it, and checks that a decoder takes it before anything else is done.
 Checkpoint ReadModel(const std::string& path) {
@@ -46,8 +43,7 @@ TrainedModel::TrainedModel(const ModelArguments& arguments,
                            const std::string& output)
     : path_(arguments.path),
       checkpoint_(ReadModel(path_)),
-      num_sequences_(arguments.sequences.value_or(
-          std::min(settings().held_out, kMostSequences))) {
+      num_sequences_(arguments.sequences.value_or(settings().held_out)) {
   RefuseToReplace({path_}, output);
 }
 

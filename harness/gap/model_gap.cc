@@ -14,6 +14,7 @@
 #include "harness/gap/gap.h"
 #include "harness/gap/trained_loop.h"
 #include "harness/stats/statistics.h"
+#include "harness/training/held_out.h"
 #include "mechanisms/common/parallel.h"
 
 namespace attnbench {
@@ -82,7 +83,7 @@ SequenceSums SumsOf(TrainedDecoder& decoder, const Example& example,
 std::vector<SequenceSums> MeasureSequences(const Checkpoint& checkpoint,
                                            const std::string& path,
                                            const ModelGapRequest& request) {
-  const TrainingRun& run = checkpoint.run;
+  const HeldOutExamples examples(checkpoint.run, request.sequences);
   std::vector<SequenceSums> all(Size(request.sequences));
   std::size_t done = 0;
   std::atomic<bool> lost_mass = false;  // the rest need not be measured
@@ -91,11 +92,8 @@ std::vector<SequenceSums> MeasureSequences(const Checkpoint& checkpoint,
       [&] { return std::make_unique<TrainedDecoder>(checkpoint, path); },
       [&](Index n, std::unique_ptr<TrainedDecoder>& decoder) {
         if (lost_mass) return;
-        const Example example =
-            MakeExample(run.settings.task_spec(), ExampleSet::kHeldOut,
-                        run.held_out_seed, static_cast<std::uint32_t>(n));
         all[Size(n)] =
-            SumsOf(*decoder, example, request, GapSeed(request.seed, n));
+            SumsOf(*decoder, examples(n), request, GapSeed(request.seed, n));
         if (all[Size(n)].kept_mass < kLeastKeptMass) lost_mass = true;
 #pragma omp critical(attnbench_model_gap)
         if (request.on_progress && !lost_mass)

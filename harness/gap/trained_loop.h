@@ -18,7 +18,7 @@ class TrainedLoop final : public ClosedLoop {
   Index num_outputs() const override { return forced_.num_outputs(); }
   MatrixView<const double> memory() const override { return memory_.view(); }
   Index state_size() const override { return 2 * memory_.cols; }
-  Index vocabulary() const override { return kTaskVocabulary; }
+  Index vocabulary() const override { return forced_.vocabulary(); }
   void FirstState(std::span<double> state) const override;
   void Advance(Index i, std::span<const double> context,
                std::span<double> state) const override;

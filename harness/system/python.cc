@@ -48,8 +48,9 @@ bool HasPackages(const std::string& python, const std::string& script,
 
 std::vector<std::string> Line(const std::string& command,
                               const std::string& script,
-                              const std::vector<std::string>& arguments) {
-  std::vector<std::string> line = {FindPython(command),
+                              const std::vector<std::string>& arguments,
+                              const std::vector<std::string>& packages = {}) {
+  std::vector<std::string> line = {FindPython(command, packages),
                                    FindInSources(command, script)};
   line.insert(line.end(), arguments.begin(), arguments.end());
   return line;
@@ -133,8 +134,9 @@ int RunPython(const std::string& command, const std::string& script,
 
 void BecomePython(const std::string& command, const std::string& script,
                   const std::vector<std::string>& arguments,
-                  const std::string& command_line) {
-  std::vector<std::string> line = Line(command, script, arguments);
+                  const std::string& command_line,
+                  const std::vector<std::string>& packages) {
+  std::vector<std::string> line = Line(command, script, arguments, packages);
   setenv(kTypedVariable, command_line.c_str(), 1);
   std::vector<std::string> variables = PythonEnvironment();
   const std::vector<char*> arguments_of_it = Pointers(line);

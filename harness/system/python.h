@@ -34,10 +34,12 @@ int RunPython(const std::string& command, const std::string& script,
 
 // Turns this process into the script, which also finds what the user typed in
 // the last of the variables below; returns only by throwing as RunPython.
+// `packages` are for FindPython.
 [[noreturn]] void BecomePython(const std::string& command,
                                const std::string& script,
                                const std::vector<std::string>& arguments,
-                               const std::string& command_line);
+                               const std::string& command_line,
+                               const std::vector<std::string>& packages = {});
 
 // The commands in Python.
 inline constexpr char kPythonCommands[] = "python/attnbench/__main__.py";

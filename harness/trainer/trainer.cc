@@ -13,7 +13,6 @@ namespace {
 
 using at::Tensor;
 
-constexpr Index kEvaluationBatch = 128;
 // Below and above these bounds a p counts as discrete.
 constexpr double kAlmostZero = 0.05, kAlmostOne = 0.95;
 

@@ -22,6 +22,18 @@ TrainingSettings Laid(const std::vector<const SomeSettings*>& layers,
   return settings;
 }
 
+// An error is a share of the targets' symbols.
+void CheckHasSymbols(const TrainingSettings& settings, std::uint64_t seed,
+                     const char* key, Index count, const Place& place) {
+  const Task task = settings.task_spec();
+  if (HasSymbols(task, ExampleSet::kHeldOut, seed, count)) return;
+  FailAt(Place(place, key),
+         fmt::format("is {}, and the targets of these sequences of seed {} are "
+                     "empty, so that there is no error; expected more of them, "
+                     "or least_symbols from 1 on",
+                     count, seed));
+}
+
 }  // namespace
 
 TrainingExperiment ReadTrainingExperiment(const std::string& path) {
@@ -51,9 +63,15 @@ std::vector<TrainingRun> RunsOfExperiment(const TrainingExperiment& experiment,
     if (!names.insert(one.name).second) {
       FailAt(Place(here, "name"), "is there twice: '" + one.name + "'");
     }
+    const Place where(here, "settings");
     const TrainingSettings settings =
-        Laid({&experiment.settings, &one.settings, &profile.settings},
-             Place(here, "settings"));
+        Laid({&experiment.settings, &one.settings, &profile.settings}, where);
+    CheckHasSymbols(settings, experiment.seed, "held_out", settings.held_out,
+                    where);
+    if (settings.curve_every > 0) {
+      CheckHasSymbols(settings, experiment.seed, "curve_held_out",
+                      settings.curve_held_out, where);
+    }
     Index seeds = one.seeds.value_or(experiment.seeds);
     if (profile.seeds) seeds = std::min(seeds, *profile.seeds);
     const std::uint64_t last =

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/base/error.h"
+#include "harness/base/printable.h"
 #include "mechanisms/common/parallel.h"
 
 namespace attnbench {
@@ -15,18 +16,15 @@ namespace {
 
 // Calls work(decoder, example, n) for each of the first `count` sequences.
 template <class Work>
-void ForEachHeldOut(const Checkpoint& checkpoint, const std::string& path,
+void ForEachHeldOut(const HeldOutExamples& examples,
+                    const Checkpoint& checkpoint, const std::string& path,
                     Index count, const Work& work) {
-  const TrainingRun& run = checkpoint.run;
   const int threads = omp_get_max_threads();
   ParallelFor(threads, threads, [&](Index part) {
     TrainedDecoder decoder(checkpoint, path);
     for (Index n = count * part / threads; n < count * (part + 1) / threads;
          ++n) {
-      work(decoder,
-           MakeExample(run.settings.task_spec(), ExampleSet::kHeldOut,
-                       run.held_out_seed, static_cast<std::uint32_t>(n)),
-           n);
+      work(decoder, examples(n), n);
     }
   });
 }
@@ -68,14 +66,35 @@ void CheckFinite(const NamedTables& tables, const std::string& path, Index n) {
   }
 }
 
+std::optional<FolderData> OwnData(const TrainingSettings& settings,
+                                  Index count) {
+  if (!settings.data) return std::nullopt;
+  return ReadFolder(settings, count);
+}
+
 }  // namespace
+
+HeldOutExamples::HeldOutExamples(const TrainingRun& run, Index count)
+    : run_(run), own_(OwnData(run.settings, count)) {}
+
+Example HeldOutExamples::operator()(Index n) const {
+  if (own_) return own_->held_out[Size(n)];
+  return MakeExample(run_.settings.task_spec(), ExampleSet::kHeldOut,
+                     run_.held_out_seed, static_cast<std::uint32_t>(n));
+}
+
+std::vector<std::string> HeldOutExamples::Names() const {
+  return own_ ? own_->vocabulary : std::vector<std::string>();
+}
 
 HeldOutDecoding DecodeHeldOut(const Checkpoint& checkpoint,
                               const std::string& path, Index count) {
   const TrainingSettings& settings = checkpoint.run.settings;
+  const HeldOutExamples examples(checkpoint.run, count);
   HeldOutDecoding made;
+  made.names = examples.Names();
   made.sequences.resize(Size(count));
-  ForEachHeldOut(checkpoint, path, count,
+  ForEachHeldOut(examples, checkpoint, path, count,
                  [&](TrainedDecoder& decoder, const Example& example, Index n) {
                    made.sequences[Size(n)] = {
                        example.source_length(), example.target,
@@ -88,15 +107,21 @@ HeldOutDecoding DecodeHeldOut(const Checkpoint& checkpoint,
     made.edits +=
         EditDistance(SymbolsOf(sequence.outputs), target.first(Size(symbols)));
   }
-  made.symbols = std::max<Index>(made.symbols, 1);
+  if (made.symbols == 0) {
+    throw UserError(path,
+                    fmt::format("the targets of its first {} are empty, so "
+                                "that there is no error; ask for more",
+                                Counted(Size(count), "held-out sequence")));
+  }
   if (settings.is_monotonic()) made.choices = ChoicesOf(made.sequences);
   return made;
 }
 
 std::vector<NamedTables> ScoresOfHeldOut(const Checkpoint& checkpoint,
                                          const std::string& path, Index count) {
+  const HeldOutExamples examples(checkpoint.run, count);
   std::vector<NamedTables> scores(Size(count));
-  ForEachHeldOut(checkpoint, path, count,
+  ForEachHeldOut(examples, checkpoint, path, count,
                  [&](TrainedDecoder& decoder, const Example& example, Index n) {
                    scores[Size(n)] = decoder.Scores(example);
                  });

@@ -9,9 +9,26 @@
 #include <vector>
 
 #include "harness/latency/latency.h"
+#include "harness/training/folder.h"
 #include "harness/training/trained_decoder.h"
 
 namespace attnbench {
+
+// The first `count` held-out sequences of a run, which outlives them: made when
+// asked for, or, of own data, read at once.
+class HeldOutExamples {
+ public:
+  // Throws as ReadFolder.
+  HeldOutExamples(const TrainingRun& run, Index count);
+
+  Example operator()(Index n) const;
+  // The names of symbols; none where only numbers stand for them.
+  std::vector<std::string> Names() const;
+
+ private:
+  const TrainingRun& run_;
+  const std::optional<FolderData> own_;
+};
 
 // A sequence that was decoded.
 struct HeldOutSequence {
@@ -22,8 +39,9 @@ struct HeldOutSequence {
 
 struct HeldOutDecoding {
   std::vector<HeldOutSequence> sequences;
-  // Edits that make the outputs the targets, and symbols of the targets, both
-  // without end symbols.
+  std::vector<std::string> names;  // HeldOutExamples::Names
+  // Edits that make the outputs the targets, and symbols of the targets, at
+  // least one, both without end symbols.
   Index edits = 0, symbols = 0;
   std::optional<ThresholdDecoding> choices;  // of mechanisms that choose
 
@@ -33,7 +51,8 @@ struct HeldOutDecoding {
 };
 
 // Both take the first `count` sequences and throw UserError, naming `path`, if
-// the checkpoint is none that TrainedDecoder takes.
+// the checkpoint is none that TrainedDecoder takes, or as HeldOutExamples; this
+// one also if all of their targets are empty.
 HeldOutDecoding DecodeHeldOut(const Checkpoint& checkpoint,
                               const std::string& path, Index count);
 

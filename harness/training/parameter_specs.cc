@@ -19,8 +19,8 @@ class Specs {
   void Matrix(const std::string& name, Index rows, Index cols) {
     all.push_back({name, {rows, cols}, 1 / static_cast<double>(cols)});
   }
-  void Embedding(const std::string& name, Index size) {
-    all.push_back({name, {kTaskVocabulary, size}, 1});
+  void Embedding(const std::string& name, Index symbols, Index size) {
+    all.push_back({name, {symbols, size}, 1});
   }
   void Bias(const std::string& name, Index count) {
     all.push_back({name, {count}});
@@ -50,14 +50,16 @@ std::vector<ParameterSpec> ParameterSpecsOf(const TrainingSettings& settings) {
   Specs specs;
   const Index d = settings.dim;
   const bool attends = settings.mechanism != "none";
-  if (!settings.task_spec().has_frames()) {
-    specs.Embedding("source_embedding", settings.source_size());
+  if (!settings.has_frames()) {
+    specs.Embedding("source_embedding", settings.source_vocabulary(),
+                    settings.source_size());
   }
   specs.Lstm("forward", settings.source_size(), settings.encoder_units);
   if (settings.bidirectional) {
     specs.Lstm("backward", settings.source_size(), settings.encoder_units);
   }
-  specs.Embedding("target_embedding", settings.embedding);
+  specs.Embedding("target_embedding", settings.vocabulary(),
+                  settings.embedding);
   specs.Lstm("decoder", settings.decoder_inputs(), d);
   if (settings.mechanism == "memory") {
     specs.Matrix("memory.encoder", settings.num_contexts, d);
@@ -73,8 +75,8 @@ std::vector<ParameterSpec> ParameterSpecsOf(const TrainingSettings& settings) {
     specs.Matrix("mix.W", d, 2 * d);
     specs.Bias("mix.b", d);
   }
-  specs.Matrix("output.W", kTaskVocabulary, d);
-  specs.Bias("output.b", kTaskVocabulary);
+  specs.Matrix("output.W", settings.vocabulary(), d);
+  specs.Bias("output.b", settings.vocabulary());
   return std::move(specs.all);
 }
 

@@ -2,12 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/base/error.h"
 #include "mechanisms/energy/energy.h"
 #include "mechanisms/registry.h"
 
 namespace attnbench {
 namespace {
+
+// Numbers of an array [batch, U, T] of attention: 128 MiB of f32, of which
+// training has several.
+constexpr Index kMostWeights = Index{1} << 25;
+// The program counts examples in 32 bits.
+constexpr Index kMostExamples = Index{1} << 32;
 
 bool HasOperator(const std::string& name) {
   return name == "monotonic" || name == "mocha" || name == "matcha" ||
@@ -16,6 +24,26 @@ bool HasOperator(const std::string& name) {
 
 bool TakesEnergies(const Description& about) {
   return about.scores.size() == 1 && TakesEnergiesAlone(about);
+}
+
+void CheckData(const TrainingSettings& settings, const Place& place) {
+  const bool is_own = settings.task == kOwnDataTask;
+  if (is_own != settings.data.has_value()) {
+    FailAt(Place(place, "data"),
+           is_own ? "is missing; expected a folder"
+                  : "is for task folder; the task is " + settings.task);
+  }
+  if (is_own != settings.data_facts.has_value()) {
+    FailAt(Place(place, "data_facts"),
+           is_own ? "is missing; only attnbench train, in Python, reads data "
+                    "for an experiment"
+                  : "is for task folder; the task is " + settings.task);
+  }
+  if (is_own && settings.data_facts->frame_size.has_value() ==
+                    settings.data_facts->source_vocabulary.has_value()) {
+    FailAt(Place(place, "data_facts"),
+           "expected one of frame_size and source_vocabulary");
+  }
 }
 
 }  // namespace
@@ -32,10 +60,28 @@ std::vector<std::string> TrainedMechanismNames() {
 }
 
 void CheckSettings(const TrainingSettings& settings, const Place& place) {
+  CheckData(settings, place);
   if (settings.least_symbols > settings.most_symbols) {
     FailAt(Place(place, "least_symbols"),
            fmt::format("is {}, more than most_symbols, {}",
                        settings.least_symbols, settings.most_symbols));
+  }
+  const Index entries = settings.most_entries();
+  const Index outputs = settings.most_symbols + 1;
+  const Index together = std::max(settings.batch, settings.evaluation_batch());
+  if (together * outputs * entries > kMostWeights) {
+    FailAt(Place(place, "most_symbols"),
+           fmt::format("is {}: with batch {} attention has up to {} x {} x {} "
+                       "weights, more than {}",
+                       settings.most_symbols, settings.batch, together, outputs,
+                       entries, kMostWeights));
+  }
+  if (settings.steps * settings.batch > kMostExamples) {
+    FailAt(Place(place, "steps"),
+           fmt::format("is {}: with batch {} these are {} examples, more than "
+                       "{}",
+                       settings.steps, settings.batch,
+                       settings.steps * settings.batch, kMostExamples));
   }
   const Index encoded = settings.directions() * settings.encoder_units;
   const Index embedded = settings.dim - encoded;
@@ -47,7 +93,7 @@ void CheckSettings(const TrainingSettings& settings, const Place& place) {
                        settings.embedding_in_memory ? "less than" : "all of",
                        settings.dim));
   }
-  if (settings.embedding_in_memory && settings.task_spec().has_frames()) {
+  if (settings.embedding_in_memory && settings.has_frames()) {
     FailAt(Place(place, "embedding_in_memory"),
            "is for tasks of tokens; " + settings.task + " has frames");
   }

@@ -80,8 +80,13 @@ std::vector<float> Stretch(const Task& task, std::span<const Symbol> symbols,
 
 }  // namespace
 
+Index Task::most_entries() const {
+  if (!has_frames()) return most_symbols + 1;
+  return (kMostSilence + kMostRun) * most_symbols + kMostSilence + 1;
+}
+
 std::vector<std::string> TaskNames() {
-  return {"stretch", "reorder", "copy", "reversal"};
+  return {"stretch", "reorder", "copy", "reversal", kOwnDataTask};
 }
 
 std::vector<Symbol> TargetOf(const Task& task,
@@ -100,6 +105,7 @@ std::vector<Symbol> TargetOf(const Task& task,
 
 Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,
                     std::uint32_t index) {
+  ATTN_CHECK(task.name != kOwnDataTask);
   Draws draws(set, seed, index);
   Example example;
   std::vector<Symbol> symbols = DrawSymbols(task, draws);
@@ -112,6 +118,15 @@ Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,
     example.tokens.push_back(kEndSymbol);
   }
   return example;
+}
+
+bool HasSymbols(const Task& task, ExampleSet set, std::uint64_t seed,
+                Index count) {
+  for (Index n = 0; n < count; ++n) {
+    const auto index = static_cast<std::uint32_t>(n);
+    if (MakeExample(task, set, seed, index).target.size() > 1) return true;
+  }
+  return false;
 }
 
 std::vector<float> Prototype(Symbol symbol) {

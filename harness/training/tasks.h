@@ -18,7 +18,8 @@
 //   copy      tokens; the target is the source (Britz 4.1).
 //   reversal  tokens; the target is the source backwards.
 //
-// Sources of tokens end with the end symbol, and so do all targets.
+// Sources of tokens end with the end symbol, and so do all targets. The task
+// `folder` is a user's own data (folder.h).
 //
 // Every example is a pure function of (task, set, seed, index): the same
 // whatever the batches, the machine and the order. Training and held-out sets
@@ -39,6 +40,8 @@ namespace attnbench {
 inline constexpr Symbol kTaskVocabulary = 20;  // with the two special symbols
 inline constexpr Index kFrameSize = 16;
 
+inline constexpr char kOwnDataTask[] = "folder";
+
 struct Task {
   std::string name = "stretch";  // one of TaskNames()
   Index least_symbols = 2;
@@ -46,6 +49,8 @@ struct Task {
   double frame_noise = 0.7;  // standard deviation, of `stretch` only
 
   bool has_frames() const { return name == "stretch"; }
+  // Of a source, with its end.
+  Index most_entries() const;
 };
 
 std::vector<std::string> TaskNames();
@@ -54,15 +59,21 @@ enum class ExampleSet { kTraining, kHeldOut };
 
 struct Example {
   std::vector<Symbol> tokens;  // the source; empty where it is frames
-  std::vector<float> frames;   // [T, kFrameSize]; empty where it is tokens
+  std::vector<float> frames;   // [T, frame_size]; empty where it is tokens
   std::vector<Symbol> target;  // with the end symbol
+  Index frame_size = kFrameSize;
 
   Index source_length() const {
-    return tokens.empty() ? static_cast<Index>(frames.size()) / kFrameSize
+    return tokens.empty() ? static_cast<Index>(frames.size()) / frame_size
                           : static_cast<Index>(tokens.size());
   }
 };
 
+// Whether one of the first `count` targets of a set is more than its end.
+bool HasSymbols(const Task& task, ExampleSet set, std::uint64_t seed,
+                Index count);
+
+// Not of kOwnDataTask.
 Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,
                     std::uint32_t index);
 

@@ -135,7 +135,8 @@ class TrainedDecoder::Source {
     if (example_.tokens.empty()) {
       return {&example_.frames[Size(t * n)], Size(n)};
     }
-    return owner_.arrays_.Matrix("source_embedding", kTaskVocabulary, n)
+    return owner_.arrays_
+        .Matrix("source_embedding", settings_.source_vocabulary(), n)
         .Row(example_.tokens[Size(t)]);
   }
 
@@ -218,7 +219,9 @@ TrainedDecoder::State TrainedDecoder::FirstState(const Source& source) const {
 
 void TrainedDecoder::StepState(Symbol last, State& state) {
   const std::span<const float> embedded =
-      arrays_.Matrix("target_embedding", kTaskVocabulary, settings_.embedding)
+      arrays_
+          .Matrix("target_embedding", settings_.vocabulary(),
+                  settings_.embedding)
           .Row(last);
   const Array<float> joined =
       settings_.input_feeding ? Joined({embedded, state.context, state.output})
@@ -233,7 +236,7 @@ Array<float> TrainedDecoder::Logits(const State& state) const {
     Linear("mix", Joined({state.output, state.context}), features);
     for (float& x : features) x = std::tanh(x);
   }
-  Array<float> logits(Size(kTaskVocabulary));
+  Array<float> logits(Size(settings_.vocabulary()));
   Linear("output", features, logits);
   return logits;
 }

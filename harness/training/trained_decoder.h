@@ -51,6 +51,7 @@ class TrainedDecoder {
     ~Forced();
     MatrixView<const float> memory() const;
     Index num_outputs() const { return std::ssize(example_.target); }
+    Index vocabulary() const { return owner_.settings_.vocabulary(); }
     State FirstState() const;
     // Makes the state of output i of the one before and its context.
     void Advance(Index i, State& state) const;

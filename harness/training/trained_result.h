@@ -61,6 +61,11 @@ struct FinalEvaluation : Evaluation {
   // the mean over held-out sequences with T > 1: 1 for contexts that hold the
   // same of every entry, 0 for contexts of one entry each.
   std::optional<double> context_spread = {};
+  // Where own data (folder.h) have the end e of a symbol, in entries of the
+  // source, and its output, given the target, chooses the n-th entry by the
+  // threshold, or the last if there is none: the means of |n - e| and n - e
+  // over symbols.
+  std::optional<double> alignment_error = {}, lateness = {};
 
   static void Fields(auto& self, auto& visit) {
     Evaluation::Fields(self, visit);
@@ -71,6 +76,15 @@ struct FinalEvaluation : Evaluation {
     visit("context_spread", self.context_spread,
           Rule{.description = "standard deviation of a context's positions in "
                               "the source over that of a uniform one; memory",
+               .absent_if_unset = true});
+    visit("alignment_error", self.alignment_error,
+          Rule{.description = "mean distance of the entry chosen by the "
+                              "threshold from the end of its symbol, in "
+                              "entries; own data with ends",
+               .minimum = 0,
+               .absent_if_unset = true});
+    visit("lateness", self.lateness,
+          Rule{.description = "the same with its sign: above 0 it is late",
                .absent_if_unset = true});
   }
 };

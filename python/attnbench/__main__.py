@@ -18,7 +18,8 @@ from attnbench.analysis import ROOT, start
 COMMANDS = {
     "advise": "attnbench.answers.advise", "claims": "attnbench.judge.claims",
     "compare": "attnbench.answers.compare", "draw": "figures.draw",
-    "report": "pages.report", "show": "attnbench.answers.advice_text"}
+    "report": "pages.report", "show": "attnbench.answers.advice_text",
+    "train": "attnbench.train.command"}
 
 if __name__ == "__main__":
     # A program with a mechanism of another repository stays as an installation becomes newer.

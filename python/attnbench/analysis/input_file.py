@@ -22,7 +22,7 @@ class Unreadable(Exception):
     """Says why."""
 
 
-def read(path):
+def read(path, most_bytes=MOST_BYTES):
     """The bytes of the file, of a pipe that somebody writes to, or of standard
     input.
     """
@@ -33,12 +33,12 @@ def read(path):
             # Otherwise a pipe that nobody writes to would never open.
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(descriptor, "rb", buffering=0) as stream:
-            return b"".join(_parts(stream, path))
+            return b"".join(_parts(stream, path, most_bytes))
     except OSError as error:
         raise Unreadable(error.strerror) from error
 
 
-def _parts(stream, path):
+def _parts(stream, path, most_bytes):
     state = os.fstat(stream.fileno())
     is_pipe, is_input = stat.S_ISFIFO(state.st_mode), path == STANDARD_INPUT
     if stat.S_ISDIR(state.st_mode):
@@ -59,8 +59,8 @@ def _parts(stream, path):
                 raise Unreadable("a pipe, and nothing came")
             continue
         size += len(part)
-        if size > MOST_BYTES:
-            raise Unreadable(f"is larger than {MOST_BYTES >> 20} MiB")
+        if size > most_bytes:
+            raise Unreadable(f"is larger than {most_bytes >> 20} MiB")
         yield part
     if may_lack_writer and not size:
         raise Unreadable("a pipe that nobody writes to")

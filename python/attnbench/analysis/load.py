@@ -48,13 +48,13 @@ def committed(*parts):
     return os.path.join(ROOT, "results", *parts) + ".json"
 
 
-def read_json(path):
+def read_json(path, most_bytes=input_file.MOST_BYTES):
     """The JSON object of a file; strict: NaN is not JSON, nor is a key twice. Like the
     program it skips a byte order mark. Half of a surrogate pair ("\\ud800"), which no
     output can hold, becomes U+FFFD. "-" is standard input.
     """
     try:
-        text = input_file.read(path).decode("utf-8-sig")
+        text = input_file.read(path, most_bytes).decode("utf-8-sig")
         document = json.loads(
             text,
             parse_constant=_refuse_constant,

@@ -3,12 +3,15 @@ stays if writing fails.
 """
 
 import errno
+import glob
 import os
 import tempfile
 
 from attnbench.analysis.command import UsageError
 
 IS_THERE = "is there already; --force replaces it"
+# A temporary file has the target's name, this, and letters, as those of the program do.
+UNFINISHED = ".unfinished-"
 NOT_A_FILE = "is there and is not a file that can be replaced"
 
 
@@ -66,7 +69,7 @@ def write(path, content, may_replace=True):
         raise OSError(errno.EINVAL, why)
     target = os.path.realpath(path)
     handle, partial = tempfile.mkstemp(
-        prefix=f".{os.path.basename(target)}-", dir=os.path.dirname(target)
+        prefix=os.path.basename(target) + UNFINISHED, dir=os.path.dirname(target)
     )
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -84,3 +87,12 @@ def write(path, content, may_replace=True):
     except BaseException:
         os.unlink(partial)
         raise
+
+
+def remove_leftovers(path):
+    """Removes what a `write` to this file has left that was killed. Nobody else may be writing
+    it.
+    """
+    target = os.path.realpath(path)
+    for leftover in glob.glob(glob.escape(target + UNFINISHED) + "*"):
+        os.remove(leftover)

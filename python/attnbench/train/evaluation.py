@@ -1,0 +1,166 @@
+"""How well a model decodes the held-out sequences of its run, and an example of its attention: what
+`result`, `curve` and `example` of results/schema/trained.schema.json have.
+"""
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from attnbench.train import tasks
+from attnbench.train.model import NO_TARGET, batch_of
+
+OF_CURVE = ("soft_error", "hard_error", "loss", "selected_mass", "discrete_share")
+# Below and above these bounds a p counts as discrete.
+ALMOST_ZERO, ALMOST_ONE = 0.05, 0.95
+BINS = 20  # of p_histogram
+EXAMPLE_OF = 32  # the first held-out sequences
+
+
+@torch.no_grad()
+def evaluate(model, run, count):
+    """Gives `result` of the first `count` held-out sequences, a dict; what mechanisms of another
+    kind have is None, or absent where the schema lets it be.
+    """
+    made = run.settings
+    sums = _Sums()
+    together = made.evaluation_batch
+    for first in range(0, count, together):
+        examples = _held_out(run, first, min(together, count - first))
+        batch = _batch(model, examples)
+        encoding = model.encode(batch)
+        decoded = model.decode(encoding, encoding.first, batch.previous)
+        is_output = batch.targets != NO_TARGET
+        sums.add("loss", cross_entropy(
+            decoded.logits.flatten(0, 1), batch.targets.flatten(), ignore_index=NO_TARGET,
+            reduction="sum"))
+        sums.add("outputs", is_output)
+        sums.add("symbols", is_output[1:])
+        sums.add_edits("soft", model.decode_greedily(encoding, False), examples)
+        if made.mechanism == "memory":
+            sums.add_spread(model.attention.context_weights(encoding.prepared), batch.lengths)
+        if made.is_monotonic:
+            sums.add_choices(decoded.attended, is_output)
+            sums.add_edits("hard", model.decode_greedily(encoding, True), examples)
+            if any(one.ends is not None for one in examples):
+                hard = model.decode(encoding, encoding.first, batch.previous, is_hard=True)
+                sums.add_ends(hard.attended.alpha, examples)
+    return sums.result(made)
+
+
+@torch.no_grad()
+def example(model, run):
+    """Gives `example`: attention of the longest target of the first few held-out sequences, the
+    first such, given the target's symbols.
+    """
+    made = run.settings
+    longest = max(_held_out(run, 0, EXAMPLE_OF), key=lambda one: len(one.target))
+    batch = _batch(model, [longest])
+    encoding = model.encode(batch)
+
+    def decode(is_hard):
+        return model.decode(encoding, encoding.first, batch.previous, is_hard=is_hard,
+                            wants_weights=True).attended
+
+    found = {"attention": [], "choices": [], "contexts": []}
+    if made.attends:
+        found["attention"] = _rounded(decode(False).weights[0, 0])
+    if made.is_monotonic:
+        chosen = decode(True).alpha[0, 0]
+        # A column behind the last entry is there for outputs that choose none.
+        found["choices"] = torch.cat([chosen, 1 - chosen.sum(1, True)], 1).argmax(1).tolist()
+    if made.mechanism == "memory":
+        found["contexts"] = _rounded(model.attention.context_weights(encoding.prepared)[0])
+    return found
+
+
+def _held_out(run, first, count):
+    return run.settings.examples(tasks.HELD_OUT, run.held_out_seed, first, count)
+
+
+def _batch(model, examples):
+    return batch_of(examples, model.output.weight.device)
+
+
+def _rounded(table):
+    return [[round(number, 3) for number in row] for row in table.tolist()]
+
+
+class _Sums:
+    """The sums that an evaluation is made of."""
+
+    def __init__(self):
+        self.of = dict.fromkeys(
+            ("loss", "outputs", "symbols", "soft", "hard", "mass", "looks", "discrete", "spread",
+             "spread_sequences", "ends", "away", "late"), 0.0)
+        self.histogram = torch.zeros(BINS, dtype=torch.double)
+
+    def add(self, name, numbers):
+        self.of[name] += numbers.sum(dtype=torch.double).item()
+
+    def add_edits(self, name, outputs, examples):
+        for output, one in zip(outputs, examples):
+            self.of[name] += tasks.edit_distance(output, one.target[:-1])
+
+    def add_choices(self, attended, is_output):
+        alpha = attended.alpha.squeeze(1) * is_output.t().unsqueeze(2)
+        p = attended.energies.squeeze(1).sigmoid()
+        # alpha(i, j) = p(i, j) times the probability that output i looks at j.
+        looks = (alpha / p).masked_fill(p == 0, 0)
+        self.add("mass", alpha)
+        self.add("looks", looks)
+        self.add("discrete", looks * ((p < ALMOST_ZERO) | (p > ALMOST_ONE)))
+        bins = (p * BINS).long().clamp(max=BINS - 1)
+        self.histogram += torch.bincount(bins.flatten(), looks.double().flatten(), BINS).cpu()
+
+    def add_ends(self, alpha, examples):
+        """How far from the end of its symbol an output chooses, of alpha [B, 1, U, T] by the
+        threshold: the end is after e entries, the entry chosen the n-th, or the last if there
+        is none.
+        """
+        for table, one in zip(alpha.squeeze(1).cpu(), examples):
+            if one.ends is None:
+                continue
+            table = table[:len(one.ends)]
+            n = torch.where(table.sum(1) > 0, table.argmax(1) + 1, len(one.source))
+            late = n - torch.from_numpy(one.ends)
+            self.add("ends", torch.ones_like(late))
+            self.add("late", late)
+            self.add("away", late.abs())
+
+    def add_spread(self, alpha, lengths):
+        """How wide the K contexts lie over the source, beside uniform ones: of alpha [B, K, T],
+
+            s_k = sum over t of alpha_tk
+            sigma_k = standard deviation of t under alpha_tk / s_k
+            spread = sum over k of s_k sigma_k / (sum over k of s_k sqrt((T^2 - 1) / 12)),
+
+        the mean over sequences with T > 1: 1 for contexts that hold the same of every entry, 0
+        for contexts of one entry each.
+        """
+        alpha = alpha.double()
+        t = torch.arange(alpha.size(2), device=alpha.device)
+        s = alpha.sum(2)
+        q = alpha / s.clamp(min=1e-300).unsqueeze(2)
+        sigma = (q * (t - (q * t).sum(2, True)).square()).sum(2).sqrt()
+        uniform = ((lengths.double().square() - 1) / 12).sqrt()
+        spread = (s * sigma).sum(1) / (s.sum(1) * uniform)
+        self.add("spread", spread[lengths > 1])
+        self.add("spread_sequences", lengths > 1)
+
+    def result(self, settings):
+        of = self.of
+        symbols = max(of["symbols"], 1.0)
+        found = {
+            "soft_error": of["soft"] / symbols, "hard_error": None,
+            "loss": of["loss"] / of["outputs"], "selected_mass": None, "discrete_share": None}
+        if settings.is_monotonic:
+            found["hard_error"] = of["hard"] / symbols
+            found["selected_mass"] = of["mass"] / of["outputs"]
+            found["discrete_share"] = of["discrete"] / of["looks"] if of["looks"] > 0 else 0.0
+            if of["looks"] > 0:
+                found["p_histogram"] = (self.histogram / of["looks"]).tolist()
+        if of["ends"] > 0:
+            found["alignment_error"] = of["away"] / of["ends"]
+            found["lateness"] = of["late"] / of["ends"]
+        if of["spread_sequences"] > 0:
+            found["context_spread"] = of["spread"] / of["spread_sequences"]
+        return found

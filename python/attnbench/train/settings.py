@@ -1,0 +1,349 @@
+"""What decides a run, beside its seed: settings, experiments (experiments/training/*.json)
+and the parameters before training.
+
+Names, defaults and bounds of settings are those of the program
+(harness/training/settings.h), which writes them into the schema that is read here.
+"""
+
+import dataclasses
+import math
+import os
+from typing import NamedTuple
+
+import numpy
+
+from attnbench.analysis import command, load, schema
+from attnbench.train import folder, philox, tasks
+
+KIND = "training_experiment"
+SCHEMA = schema.read(KIND)["properties"]["settings"]["properties"]
+GREATEST_SEED = int(schema.read(KIND)["properties"]["seed"]["maximum"])
+# Sequences of the held-out set that are evaluated together.
+EVALUATION_BATCH = 128
+# Numbers of an array [batch, U, T] of attention: 128 MiB of f32, of which training has
+# several.
+MOST_WEIGHTS = 2**25
+MOST_EXAMPLES = 2**32  # the program counts them in 32 bits
+
+
+class _Derived:
+    """What follows from settings."""
+
+    @property
+    def task_spec(self):
+        return tasks.Task(
+            self.task, self.least_symbols, self.most_symbols, self.frame_noise)
+
+    @property
+    def has_frames(self):
+        return "frame_size" in self.data_facts if self.data_facts else self.task_spec.has_frames
+
+    @property
+    def vocabulary(self):
+        """Symbols of targets, with START and END."""
+        return self.data_facts["vocabulary"] if self.data_facts else tasks.VOCABULARY
+
+    @property
+    def source_vocabulary(self):
+        """Symbols of sources of tokens, with START and END."""
+        return self.data_facts["source_vocabulary"] if self.data_facts else tasks.VOCABULARY
+
+    @property
+    def most_entries(self):
+        """Of the longest source, with its end."""
+        return (self.data_facts["longest_source"] if self.data_facts
+                else self.task_spec.most_entries)
+
+    @property
+    def evaluation_batch(self):
+        """Held-out sequences that are evaluated together; those of own data may be long."""
+        return self.batch if self.data_facts else EVALUATION_BATCH
+
+    def examples(self, which, seed, first, count):
+        """As tasks.examples."""
+        if self.task == folder.TASK:
+            return folder.opened(self.data).examples(which, seed, first, count)
+        return tasks.examples(self.task_spec, which, seed, first, count)
+
+    @property
+    def directions(self):
+        return 2 if self.bidirectional else 1
+
+    @property
+    def longest_source(self):
+        """Of sources of tokens, with END; 0: not known."""
+        return 0 if self.has_frames else self.most_entries
+
+    @property
+    def most_outputs(self):
+        """Decoding of held-out sequences is cut off a few symbols after the longest target."""
+        return self.most_symbols + 5
+
+    @property
+    def source_size(self):
+        """Numbers of the encoder's inputs."""
+        if self.has_frames:
+            return self.data_facts["frame_size"] if self.data_facts else tasks.FRAME_SIZE
+        if self.embedding_in_memory:
+            return self.dim - self.directions * self.encoder_units
+        return self.embedding
+
+    @property
+    def decoder_inputs(self):
+        """Numbers of the decoder's inputs."""
+        return self.embedding + (self.dim if self.input_feeding else 0)
+
+    @property
+    def attends(self):
+        return self.mechanism != "none"
+
+    @property
+    def is_monotonic(self):
+        """Whether outputs choose entries one after another."""
+        return self.mechanism == "monotonic" or self.has_chunks
+
+    @property
+    def has_chunks(self):
+        return self.mechanism in ("mocha", "matcha")
+
+    def __post_init__(self):
+        for name, about in SCHEMA.items():
+            if about["type"] == "number":  # 1 is one, too
+                object.__setattr__(self, name, float(getattr(self, name)))
+
+
+def _kind(about):
+    return {"integer": int, "number": float, "boolean": bool, "string": str,
+            "object": dict}[about["type"]]
+
+
+Settings = dataclasses.make_dataclass(
+    "Settings",
+    [(name, _kind(about), about.get("default")) for name, about in SCHEMA.items()],
+    bases=(_Derived,), frozen=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    name: str
+    seed: int
+    held_out_seed: int
+    settings: Settings
+
+    def document(self):
+        """As checkpoints and results have it."""
+        made = dataclasses.asdict(self)
+        made["settings"] = {
+            key: value for key, value in made["settings"].items() if value is not None}
+        return made
+
+
+def run_of(document):
+    """The run of a document that meets its schema."""
+    return Run(**{**document, "settings": Settings(**document["settings"])})
+
+
+def read_experiment(path):
+    """The document of an experiment. DataError names the file and the place."""
+    document = load.read_json(path)
+    load.check_schema(document, KIND, path)
+    name = os.path.splitext(os.path.basename(path))[0]
+    if document["name"] != name:
+        raise load.DataError(
+            f"{path}: name", f"is '{document['name']}'; expected the file's, '{name}'")
+    return document
+
+
+def know_mechanisms(names):
+    """Lets experiments, checkpoints and results name these, too: a native library may have
+    more mechanisms than the program that wrote the schemas.
+    """
+    for kind in (KIND, "checkpoint", "trained"):
+        _add_mechanisms(schema.read(kind), names)
+
+
+def _add_mechanisms(part, names):
+    if isinstance(part, dict):
+        known = part.get("mechanism", {}).get("enum", [])
+        known += (name for name in names if name not in known)
+    for inner in part.values() if isinstance(part, dict) else part:
+        if isinstance(inner, (dict, list)):
+            _add_mechanisms(inner, names)
+
+
+def runs(experiment, path, quick=False, only=()):
+    """The runs of an experiment in their order: every alternative, or those that `only`
+    names, with the first seed, then with the next one. DataError names the place in `path`
+    if settings do not fit each other.
+    """
+    profile = experiment.get("profiles", {}).get("quick")
+    if quick and profile is None:
+        raise load.DataError(f"{path}: profiles", "has no quick")
+    profile = profile if quick else {}
+    first, made, names = experiment.get("seed", 1), [], []
+    for place, one in enumerate(experiment["alternatives"]):
+        here = f"{path}: alternatives[{place}]"
+        if one["name"] in names:
+            raise load.DataError(f"{here}.name", f"is there twice: '{one['name']}'")
+        names.append(one["name"])
+        layers = (owner.get("settings", {}) for owner in (experiment, one, profile))
+        where = f"{here}.settings"
+        laid = {key: value for layer in layers for key, value in layer.items()}
+        if laid.get("task") == folder.TASK:
+            laid = folder.settled(laid, where)
+        settings = Settings(**laid)
+        check(settings, where)
+        if settings.task != folder.TASK:
+            _check_held_out(settings, first, where)
+        seeds = one.get("seeds", experiment.get("seeds", 1))
+        seeds = min(seeds, profile.get("seeds", seeds))
+        if first + seeds - 1 > GREATEST_SEED:
+            raise load.DataError(
+                f"{path}: seed",
+                f"is {first}, and the last of {command.counted(seeds, 'seed')} of "
+                f"'{one['name']}' would be {first + seeds - 1}; the greatest is "
+                f"{GREATEST_SEED}")
+        made += (Run(one["name"], first + k, first, settings) for k in range(seeds))
+    for name in only:
+        if name not in names:
+            raise load.DataError("--only", command.unknown("alternative", name, names))
+    return sorted((run for run in made if not only or run.name in only),
+                  key=lambda run: run.seed)
+
+
+def check(settings, place):
+    """Raises DataError if members do not fit each other; `place` is that of the settings."""
+
+    def fail(key, what):
+        raise load.DataError(f"{place}.{key}", what)
+
+    is_own = settings.task == folder.TASK
+    for key in ("data", "data_facts"):
+        if (getattr(settings, key) is not None) != is_own:
+            fail(key, "is missing" if is_own else f"is for task {folder.TASK}; the task is "
+                 f"{settings.task}")
+    if is_own and ("frame_size" in settings.data_facts) == (
+            "source_vocabulary" in settings.data_facts):
+        fail("data_facts", "expected one of frame_size and source_vocabulary")
+    if settings.least_symbols > settings.most_symbols:
+        fail("least_symbols", f"is {settings.least_symbols}, more than most_symbols, "
+             f"{settings.most_symbols}")
+    entries, outputs = settings.most_entries, settings.most_symbols + 1
+    together = max(settings.batch, settings.evaluation_batch)
+    if together * outputs * entries > MOST_WEIGHTS:
+        fail("most_symbols", f"is {settings.most_symbols}: with batch {settings.batch} "
+             f"attention has up to {together} x {outputs} x {entries} weights, more than "
+             f"{MOST_WEIGHTS}")
+    if settings.steps * settings.batch > MOST_EXAMPLES:
+        fail("steps", f"is {settings.steps}: with batch {settings.batch} these are "
+             f"{settings.steps * settings.batch} examples, more than {MOST_EXAMPLES}")
+    encoded = settings.directions * settings.encoder_units
+    embedded = settings.dim - encoded
+    if embedded < 1 if settings.embedding_in_memory else embedded != 0:
+        part = "less than" if settings.embedding_in_memory else "all of"
+        fail("encoder_units", f"makes {encoded} numbers of a memory entry; expected {part} "
+             f"dim, {settings.dim}")
+    if settings.embedding_in_memory and settings.has_frames:
+        fail("embedding_in_memory", f"is for tasks of tokens; {settings.task} has frames")
+    if settings.embedding_in_memory and settings.starts_from_encoder:
+        fail("starts_from_encoder",
+             "needs an encoder of dim numbers, without embedding_in_memory")
+    if settings.input_feeding and not settings.attends:
+        fail("input_feeding", "needs a mechanism; none is given")
+    if settings.alpha == "clipped" and settings.mechanism != "monotonic":
+        fail("alpha", "can be clipped only for monotonic")
+
+
+def _check_held_out(settings, seed, place):
+    """An error is a share of the targets' symbols."""
+    keys = ["held_out", "curve_held_out"][:2 if settings.curve_every else 1]
+    for key in keys:
+        count = getattr(settings, key)
+        if not tasks.has_symbols(settings.task_spec, tasks.HELD_OUT, seed, count):
+            raise load.DataError(
+                f"{place}.{key}",
+                f"is {count}, and the targets of these sequences of seed {seed} are empty, "
+                "so that there is no error; expected more of them, or least_symbols from 1 on")
+
+
+class Spec(NamedTuple):
+    """A parameter, whose elements before training are uniform with this variance around
+    this value.
+    """
+
+    shape: tuple  # (): a single number
+    variance: float = 0
+    value: float = 0
+
+
+def parameter_specs(settings):
+    """The parameters of a model by the names that checkpoints have, in their order:
+
+        source_embedding [V, n], target_embedding [V, e]
+        forward, backward, decoder   .W [4 H, n + H] and .b [4 H] of an LSTM
+        attention, chunk             .W [d, d], .V [d, d], .b [d], .v [d], .g of an energy
+                                     (MAD eq 16)
+        attention.r
+        memory.encoder, memory.decoder   [K, d]
+        mix.W [d, 2 d], mix.b [d], output.W [V, d], output.b [V]
+
+    Outputs of a matrix have about its inputs' variance.
+    """
+    d, units, specs = settings.dim, settings.encoder_units, {}
+
+    def matrix(name, rows, columns):
+        specs[name] = Spec((rows, columns), 1 / columns)
+
+    def lstm(name, inputs, units):
+        matrix(f"{name}.W", 4 * units, inputs + units)
+        specs[f"{name}.b"] = Spec((4 * units,))
+
+    def energy(name):
+        matrix(f"{name}.W", d, d)
+        matrix(f"{name}.V", d, d)
+        specs[f"{name}.b"] = Spec((d,))
+        specs[f"{name}.v"] = Spec((d,), 1 / d)
+        specs[f"{name}.g"] = Spec((), value=1 / math.sqrt(d))  # as MAD 2.4 starts it
+
+    if not settings.has_frames:
+        specs["source_embedding"] = Spec(
+            (settings.source_vocabulary, settings.source_size), 1)
+    for direction in ("forward", "backward")[:settings.directions]:
+        lstm(direction, settings.source_size, units)
+    specs["target_embedding"] = Spec((settings.vocabulary, settings.embedding), 1)
+    lstm("decoder", settings.decoder_inputs, d)
+    if settings.mechanism == "memory":
+        matrix("memory.encoder", settings.num_contexts, d)
+        matrix("memory.decoder", settings.num_contexts, d)
+    elif settings.attends:
+        energy("attention")
+    if settings.is_monotonic:
+        specs["attention.r"] = Spec((), value=settings.energy_bias)
+    if settings.has_chunks:
+        energy("chunk")
+    if settings.attends:
+        matrix("mix.W", d, 2 * d)
+        specs["mix.b"] = Spec((d,))
+    matrix("output.W", settings.vocabulary, d)
+    specs["output.b"] = Spec((settings.vocabulary,))
+    return specs
+
+
+def parameter_shapes(settings):
+    """{name: shape}"""
+    return {name: spec.shape for name, spec in parameter_specs(settings).items()}
+
+
+def first_parameters(settings, seed):
+    """{name: f32 array} before training: a function of name, shape and seed."""
+    return {name: _drawn(name, spec, seed)
+            for name, spec in parameter_specs(settings).items()}
+
+
+def _drawn(name, spec, seed):
+    size = math.prod(spec.shape)
+    words = philox.words(seed, philox.named_purpose(name), 0, numpy.arange(-(-size // 4)))
+    drawn = philox.symmetric_uniform(words.T.ravel()[:size])  # of variance 1/3
+    of_variance_1 = (math.sqrt(3) * drawn.astype(numpy.float64)).astype(numpy.float32)
+    gain = numpy.float32(math.sqrt(spec.variance))
+    return (gain * of_variance_1 + numpy.float32(spec.value)).reshape(spec.shape)

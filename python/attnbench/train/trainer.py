@@ -1,0 +1,184 @@
+"""One run of training. All that it draws (parameters, examples, noise) is a function of seed and
+step, so that a checkpoint needs no state of a generator: a run that goes on from one makes the
+same bits as a run that never stopped.
+"""
+
+import contextlib
+import dataclasses
+import math
+import time
+from typing import Optional
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from attnbench.train import checkpoint, evaluation, settings, tasks
+from attnbench.train.model import NO_TARGET, Model, batch_of
+
+
+class Diverged(Exception):
+    """Numbers are no longer finite; the text says what is not, and in which step."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StepReport:
+    step: int  # from 1
+    loss: float  # nats a symbol
+    # log of the mean of sum over j of alpha(i, j); None: the mechanism chooses nothing.
+    log_mass: Optional[float]
+
+
+@dataclasses.dataclass
+class StepTimes:
+    """Of the steps that one object made: examples, forward, backward and Adam, without
+    evaluations.
+    """
+
+    steps: int = 0
+    seconds: float = 0.0
+
+
+def use_one_thread():
+    """Makes this process compute the same bits every time. Denormal numbers count as 0: some
+    CPUs take long over them.
+    """
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+
+
+class Trainer:
+    """Trains the model of a `settings.Run`, on a device of torch."""
+
+    def __init__(self, run, device="cpu"):
+        self.run = run
+        self.device = torch.device(device)
+        self.model = Model(run.settings, device)
+        self.parameters = self.model.by_name()
+        self._set(settings.first_parameters(run.settings, run.seed))
+        self.optimizer = torch.optim.Adam(self.parameters.values())
+        self.steps_done = 0
+        self.loss_sum = 0.0  # of the steps since the last point of the curve
+        self.curve = []  # points, as a result has them
+        self.times = StepTimes()
+
+    @property
+    def is_done(self) -> bool:
+        return self.steps_done == self.run.settings.steps
+
+    def step(self) -> StepReport:
+        """Makes the next step, and the point of the curve that falls on it. Raises Diverged."""
+        start = time.perf_counter()
+        with _diverges(self.steps_done + 1):
+            report = self._train()
+        self.times.steps += 1
+        self.times.seconds += time.perf_counter() - start
+        every = self.run.settings.curve_every
+        if every > 0 and self.steps_done % every == 0:
+            point = self.evaluate(self.run.settings.curve_held_out)
+            self.curve.append({
+                "step": self.steps_done, "training_loss": self.loss_sum / every,
+                **{name: point[name] for name in evaluation.OF_CURVE}})
+            self.loss_sum = 0.0
+        return report
+
+    def evaluate(self, count) -> dict:
+        """Gives `result` of a run, of the first `count` held-out sequences. Raises Diverged."""
+        with _diverges(self.steps_done):
+            found = evaluation.evaluate(self.model, self.run, count)
+        if not math.isfinite(found["loss"]):
+            raise Diverged(f"in step {self.steps_done} the held-out loss is {found['loss']}")
+        return found
+
+    def example(self) -> dict:
+        """Gives `example` of a run. Raises Diverged."""
+        with _diverges(self.steps_done):
+            return evaluation.example(self.model, self.run)
+
+    def restore(self, saved, path) -> None:
+        """Goes on from a checkpoint. Raises DataError naming `path` if it is of another run or
+        model.
+        """
+        checkpoint.check_is_of(saved, self.run, path)
+        self._set(saved.parameters)
+        for name, parameter in self.parameters.items():
+            self.optimizer.state[parameter] = {
+                "step": torch.tensor(float(saved.step)),
+                **{key: torch.from_numpy(arrays[name]).clone().to(self.device).view_as(parameter)
+                   for key, arrays in (("exp_avg", saved.means), ("exp_avg_sq", saved.squares))}}
+        self.steps_done, self.loss_sum = saved.step, saved.loss_sum
+        self.curve = list(saved.curve)
+
+    def save(self) -> checkpoint.Checkpoint:
+        """Gives a checkpoint; its seconds are 0, as only the caller knows them."""
+        shapes = settings.parameter_shapes(self.run.settings)
+
+        def arrays(of):
+            return {name: of(parameter).detach().cpu().clone().view(shapes[name]).numpy()
+                    for name, parameter in self.parameters.items()}
+
+        def kept(key):
+            state = self.optimizer.state
+            return arrays(lambda parameter: state[parameter].get(key, torch.zeros_like(parameter)))
+
+        return checkpoint.Checkpoint(
+            self.run, self.steps_done, 0.0, self.loss_sum, list(self.curve),
+            arrays(lambda parameter: parameter), kept("exp_avg"), kept("exp_avg_sq"))
+
+    def _set(self, arrays):
+        with torch.no_grad():
+            for name, parameter in self.parameters.items():
+                parameter.copy_(torch.from_numpy(arrays[name]).view_as(parameter))
+
+    def _train(self):
+        made = self.run.settings
+        batch = batch_of(made.examples(
+            tasks.TRAINING, self.run.seed, self.steps_done * made.batch, made.batch), self.device)
+        encoding = self.model.encode(batch)
+        decoded = self.model.decode(encoding, encoding.first, batch.previous, self._noise(batch))
+        loss = cross_entropy(
+            decoded.logits.flatten(0, 1), batch.targets.flatten(), ignore_index=NO_TARGET)
+        self.optimizer.zero_grad()
+        loss.backward()
+        norm = float(torch.nn.utils.clip_grad_norm_(
+            self.parameters.values(), made.greatest_norm))
+        report = StepReport(self.steps_done + 1, loss.item(), _log_mass(decoded, batch))
+        if not (math.isfinite(report.loss) and math.isfinite(norm)):
+            raise Diverged(f"in step {report.step} the loss is {report.loss}, the gradient's norm"
+                           f" {norm}")
+        # Adam's rate falls linearly to 0.
+        self.optimizer.param_groups[0]["lr"] = made.learning_rate * (
+            1 - self.steps_done / made.steps)
+        self.optimizer.step()
+        self.steps_done += 1
+        self.loss_sum += report.loss
+        return report
+
+    def _noise(self, batch):
+        """Gives the noise of the next step's energies [B, 1, U, T], None if there is none."""
+        made = self.run.settings
+        if made.noise == 0 or not made.is_monotonic:
+            return None
+        rise = made.noise_rise * made.steps
+        share = 1.0 if rise == 0 else min(self.steps_done / max(rise, 1.0), 1.0)
+        first = self.steps_done * made.batch
+        noise = tasks.standard_noise(
+            self.run.seed, range(first, first + made.batch), len(batch.targets),
+            len(batch.source), made.noise * share)
+        return torch.from_numpy(noise).unsqueeze(1).to(self.device)
+
+
+def _log_mass(decoded, batch):
+    if decoded.attended is None or decoded.attended.alpha is None:
+        return None
+    is_output = (batch.targets != NO_TARGET).t()
+    mass = decoded.attended.alpha.detach().sum(3).squeeze(1)[is_output].mean(dtype=torch.double)
+    return mass.log().item()
+
+
+@contextlib.contextmanager
+def _diverges(step):
+    """The functions refuse numbers that are not finite, which here are the model's."""
+    try:
+        yield
+    except ValueError as error:
+        raise Diverged(f"in step {step}: {error}") from error

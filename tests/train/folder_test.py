@@ -1,0 +1,279 @@
+"""Guards against a user's data that are read as something else than they are: what is wrong
+has to be told by file and line before anything is trained.
+"""
+
+import json
+import os
+import sys
+import unittest
+
+import numpy
+
+from attnbench.analysis import load
+from attnbench.train import folder, tasks
+from documents import ROOT
+from in_folder import InFolder
+
+sys.path.insert(0, os.path.join(ROOT, "docs", "examples", "own_data"))
+
+import make  # noqa: E402, in a folder that the line before names
+
+
+class FolderTest(InFolder):
+    def setUp(self):
+        super().setUp()
+        make.main(self.folder)
+
+    def read(self):
+        return folder.Folder(self.folder)
+
+    def text(self, name):
+        with open(self.path(name), encoding="utf-8", newline="") as file:
+            return file.read()
+
+    def write(self, name, text):
+        with open(self.path(name), "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode("utf-8"))
+
+    def refused(self, place, *parts):
+        with self.assertRaises(load.DataError) as caught:
+            self.read().facts
+        text = str(caught.exception)
+        self.assertTrue(text.startswith(f"{self.path(place)}: "), text)
+        for part in parts:
+            self.assertIn(part, text)
+
+    def refused_text(self, name, change, line, *parts):
+        """Refused with a changed text, which is put back."""
+        before = self.text(name)
+        self.write(name, change(before))
+        with self.subTest(parts=parts):
+            self.refused(f"{name}:{line}", *parts)
+        self.write(name, before)
+
+    def refused_row(self, line, *parts, **cells):
+        """Refused with some cells of a line of the table changed."""
+        def change(text):
+            lines = [one.split("\t") for one in text.split("\n")]
+            for name, cell in cells.items():
+                lines[line - 1][lines[0].index(name)] = cell
+            return "\n".join(map("\t".join, lines))
+        self.refused_text("utterances.tsv", change, line, *parts)
+
+    def refused_features(self, array, *parts):
+        numpy.save(self.path("features/utterance02.npy"), array)
+        with self.subTest(parts=parts):
+            self.refused("utterances.tsv:4", "features/utterance02.npy ", *parts)
+
+
+class Read(FolderTest):
+    def test_held_out_utterances_come_in_the_order_of_the_table(self):
+        data = self.read()
+        self.assertEqual(data.facts, {
+            "hash": data.facts["hash"], "vocabulary": 6, "frame_size": 6, "frame_ms": 10,
+            "longest_source": max(len(one.source) for set_ in (tasks.TRAINING, tasks.HELD_OUT)
+                                  for one in data.examples(set_, 1, 0, 5 + 10 * (set_ == 32))),
+            "source": "docs/examples/own_data/make.py"})
+        made = data.examples(tasks.HELD_OUT, 7, 1, 4)
+        rows = [line.split("\t") for line in self.text("utterances.tsv").split("\n")[2:6]]
+        for one, (name, _, target, ends) in zip(made, rows, strict=True):
+            numpy.testing.assert_array_equal(
+                one.source, numpy.load(self.path(f"features/{name}.npy")))
+            self.assertEqual(one.source.dtype, numpy.float32)
+            self.assertEqual(one.target.tolist(),
+                             [2 + make.WORDS.index(word) for word in target.split()] + [1])
+            self.assertEqual(one.ends.tolist(), list(map(float, ends.split())))
+
+    def test_an_epoch_has_each_utterance_once_in_an_order_of_seed_and_epoch(self):
+        data = self.read()
+
+        def epoch(number, seed=1):
+            return [one.source.tobytes()
+                    for one in data.examples(tasks.TRAINING, seed, 15 * number, 15)]
+        first = epoch(0)
+        self.assertEqual(len(set(first)), 15)
+        self.assertEqual(first, epoch(0))
+        for other in (epoch(1), epoch(0, seed=2)):
+            self.assertEqual(set(other), set(first))
+            self.assertNotEqual(other, first)
+        self.assertEqual(first[10:] + epoch(1)[:3], [
+            one.source.tobytes() for one in data.examples(tasks.TRAINING, 1, 10, 8)])
+        self.assertFalse(set(first) & {
+            one.source.tobytes() for one in data.examples(tasks.HELD_OUT, 1, 0, 5)})
+
+    def test_every_file_that_is_read_counts_in_the_hash(self):
+        before = self.read().facts["hash"]
+        numpy.save(self.path("features/utterance19.npy"), numpy.ones((30, 6), "float32"))
+        hashes = {before, self.read().facts["hash"]}
+        for name, old, new in (("vocabulary.txt", "west", "west\nup"),
+                               ("about.json", "10", "20"),
+                               ("utterances.tsv", "utterance19\ttrain\t",
+                                "utterance19\ttrain\tnorth ")):
+            self.write(name, self.text(name).replace(old, new))
+            if name == "utterances.tsv":
+                self.write(name, self.text(name).replace(
+                    self.text(name).split("\t")[-1], "1 " + self.text(name).split("\t")[-1]))
+            hashes.add(self.read().facts["hash"])
+        self.assertEqual(len(hashes), 5)
+
+    def test_sources_are_tokens_where_there_is_a_column_of_them(self):
+        self.write("source_vocabulary.txt", "x\r\ny\r\n")
+        self.write("utterances.tsv", "\ufeffid\tsource\ttarget\tsplit\tends\r\n"
+                   "a\tx\tnorth\ttrain\t\r\nb\ty x y\teast west\theld_out\t2 3\r\n")
+        data = self.read()
+        self.assertEqual((data.facts["source_vocabulary"], data.facts.get("frame_size")),
+                         (4, None))
+        (one,) = data.examples(tasks.HELD_OUT, 1, 0, 1)
+        self.assertEqual((one.source.tolist(), one.target.tolist(), one.ends.tolist()),
+                         ([3, 2, 3, 1], [3, 5, 1], [2, 3]))
+        self.assertIsNone(data.examples(tasks.TRAINING, 1, 0, 1)[0].ends)
+
+    def test_ends_in_seconds_become_frames_and_the_last_may_be_cut(self):
+        name = "features/utterance00.npy"
+        frames = numpy.load(self.path(name))
+        table = self.text("utterances.tsv").replace("\tends", "\tends_seconds")
+        first, *rest = table.split("\n")
+        ends = rest[0].split("\t")[-1].split(" ")
+        seconds = [f"{int(end) / 100}" for end in ends]
+        for behind, accepted in ((2.5, True), (3.5, False)):
+            seconds[-1] = f"{(len(frames) + behind) / 100}"
+            rest[0] = "\t".join(rest[0].split("\t")[:3] + [" ".join(seconds)])
+            others = [line.rsplit("\t", 1)[0] + "\t" for line in rest[1:] if line]
+            self.write("utterances.tsv", "\n".join([first, rest[0], *others]))
+            if not accepted:
+                self.refused("utterances.tsv:2", f"which has {len(frames)}")
+                continue
+            data = self.read()
+            self.assertTrue(data.facts)
+            (one,) = data.examples(tasks.HELD_OUT, 1, 0, 1)
+            numpy.testing.assert_allclose(
+                one.ends, [*map(float, ends[:-1]), len(frames)], rtol=1e-12)
+
+
+class Refused(FolderTest):
+    def test_a_folder_or_a_table_that_is_not_there(self):
+        with self.assertRaisesRegex(load.DataError, "none: is no folder, as seen from"):
+            folder.Folder(self.path("none"))
+        for name in ("vocabulary.txt", "utterances.tsv"):
+            os.rename(self.path(name), self.path("kept"))
+            self.refused(name, "cannot be read: No such file")
+            os.rename(self.path("kept"), self.path(name))
+
+    def test_a_vocabulary_that_is_none(self):
+        for change, line, *parts in (
+                (lambda text: text + "east\n", 5, "'east' is there twice, first in line 2"),
+                (lambda text: "<s>\n" + text, 1, "'<s>' is the program's own"),
+                (lambda text: text.replace("east", "</s>"), 2, "'</s>' is the program's own"),
+                (lambda text: text + "\n", 5, "'' is no symbol"),
+                (lambda text: text.replace("east", "far east"), 2, "'far east' is no symbol"),
+                (lambda text: text.encode().replace(b"south", b"\xff"), 3, "is not UTF-8"),
+                (lambda text: "\n".join(map(str, range(99_999))), 99_999, "99998")):
+            self.refused_text("vocabulary.txt", change, line, *parts)
+
+    def test_columns_that_are_none(self):
+        for old, new, *parts in (
+                ("id\t", "", "has no column id"),
+                ("\tends", "\tend", "unknown column 'end'; did you mean 'ends'?"),
+                ("\tends", "\tends\tid", "column id is there twice"),
+                ("\tends", "\tends\tends_seconds", "expected one of them")):
+            self.refused_text("utterances.tsv", lambda text, old=old, new=new:
+                              text.replace(old, new, 1), 1, *parts)
+        os.remove(self.path("about.json"))
+        self.refused_text("utterances.tsv", lambda text: text.replace("ends", "ends_seconds"),
+                          1, "frame_ms", "about.json")
+
+    def test_lines_that_are_no_utterance(self):
+        self.refused_row(3, "the split is 'test'; expected train or held_out", split="test")
+        self.refused_row(4, "the id is '../a'", id="../a")
+        self.refused_row(4, "the id is ''", id="")
+        self.refused_row(9, "the id 'utterance00' is there twice, first in line 2",
+                         id="utterance00")
+        self.refused_row(5, "the target is empty", target="")
+        self.refused_row(5, "the target has 'up', which is not in the vocabulary",
+                         target="north up")
+        self.refused_row(5, "the target has ''", target="north  east")
+        self.refused_row(5, "the target has '<s>'", target="<s>")
+        self.refused_row(5, "at most 10000", target=" ".join(["east"] * 10_001), ends="")
+        self.refused_row(6, "has 5 columns; line 1 names 4", target="east\twest")
+        self.refused_text("utterances.tsv", lambda text: text + "\n", 22, "has 1 column;")
+        self.refused_text("utterances.tsv", lambda text: text.encode() + b"\xe9", 22,
+                          "is not UTF-8")
+
+    def test_a_split_without_utterances(self):
+        for split, other in (("train", "held_out"), ("held_out", "train")):
+            self.refused_text(
+                "utterances.tsv",
+                lambda text, split=split, other=other:
+                    text.replace(f"\t{split}\t", f"\t{other}\t"),
+                21, f"has the split {split}")
+
+    def test_ends_that_are_none(self):
+        self.refused_row(2, "has 1 end, and the target 2 symbols", target="east west",
+                         ends="5")
+        self.refused_row(2, "an end, 4, is before the one that it follows, 5",
+                         target="east west", ends="5 4")
+        self.refused_row(2, "'x' is no end", target="east", ends="x")
+        self.refused_row(2, "'0' is no end", target="east", ends="0")
+        os.remove(self.path("about.json"))
+        frames = len(numpy.load(self.path("features/utterance00.npy")))
+        self.refused_row(2, f"the last end is {frames + 1} entries", f"which has {frames}",
+                         target="east", ends=str(frames + 1))
+
+    def test_features_that_are_none(self):
+        good = numpy.load(self.path("features/utterance02.npy"))
+        self.refused_features(good[:, :5], "has frames of 5 numbers; those before have 6")
+        self.refused_features(good[0], "has the shape [6]; expected [frames, dims]")
+        self.refused_features(good[:0], "has the shape [0, 6]")
+        self.refused_features(good.astype("int16"), "is no array of floats")
+        self.refused_features(numpy.array([{}]), "is no array of numpy")
+        for wrong in (numpy.nan, 1e39):
+            bad = good.astype("float64")
+            bad[3, 1] = wrong
+            self.refused_features(bad, "is not finite in float32, at number 2 of frame 4")
+        for data in (b"", b"\x93NUMPY\x01\x00v\x00{", b"text"):
+            self.write("features/utterance02.npy", data)
+            self.refused("utterances.tsv:4", "features/utterance02.npy is no array of numpy")
+        os.remove(self.path("features/utterance02.npy"))
+        self.refused("utterances.tsv:4",
+                     "features/utterance02.npy cannot be read: No such file")
+
+    def test_what_is_said_about_the_data(self):
+        for about, place, *parts in (
+                ({"frame": 10}, "about.json", "did you mean 'frame_ms'"),
+                ({"frame_ms": 0}, "about.json: frame_ms", "above 0"),
+                ({"frame_ms": True}, "about.json: frame_ms", "above 0"),
+                ({"source": 1}, "about.json: source", "is no text")):
+            self.write("about.json", json.dumps(about))
+            with self.subTest(parts=parts):
+                self.refused(place, *parts)
+
+
+class Settled(FolderTest):
+    def settled(self, **settings):
+        return folder.settled({"task": "folder", "data": self.folder, **settings}, "x.json: s")
+
+    def test_what_follows_from_the_data_is_added(self):
+        lengths = [len(line.split("\t")[2].split())
+                   for line in self.text("utterances.tsv").split("\n")[1:-1]]
+        self.assertEqual(self.settled(dim=8), {
+            "task": "folder", "data": self.folder, "dim": 8, "held_out": 5,
+            "curve_held_out": 5, "least_symbols": min(lengths), "most_symbols": max(lengths),
+            "data_facts": self.read().facts})
+        self.assertEqual(self.settled(held_out=3)["held_out"], 3)
+
+    def test_settings_that_do_not_fit_the_data_are_refused(self):
+        for settings, *parts in (
+                ({"held_out": 6}, "x.json: s.held_out: is 6; ", "has 5 held-out utterances"),
+                ({"curve_held_out": 6}, "x.json: s.curve_held_out: is 6; "),
+                ({"most_symbols": 3}, "x.json: s.most_symbols: is not for task folder"),
+                ({"data_facts": {}}, "x.json: s.data_facts: is not for task folder")):
+            with self.assertRaises(load.DataError) as caught:
+                self.settled(**settings)
+            for part in parts:
+                self.assertIn(part, str(caught.exception))
+        with self.assertRaisesRegex(load.DataError, "x.json: s.data: is missing"):
+            folder.settled({"task": "folder"}, "x.json: s")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,195 @@
+"""Guards against own data on which training, decoding in C++ and the figures are of different
+utterances, against a worked example that does not work, and against folders that have changed.
+"""
+
+import glob
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import unittest
+
+import numpy
+import torch
+
+from attnbench.train import checkpoint, evaluation, settings, tasks, trainer
+from documents import ROOT, read, strict, validate
+from in_folder import InFolder
+
+PROGRAM = os.environ["ATTNBENCH"]
+EXAMPLE = os.path.join(ROOT, "docs", "examples", "own_data")
+sys.path.insert(0, EXAMPLE)
+
+import make  # noqa: E402, in a folder that the line before names
+
+
+class OwnDataTest(InFolder):
+    def setUp(self):
+        super().setUp()
+        self.experiment = read(*"docs/examples/own_data/words.json".split("/"))
+        os.mkdir(self.path("words"))
+        make.main(self.path("words"))
+        kept = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, kept)
+
+    def run_program(self, *arguments):
+        return subprocess.run([PROGRAM, *arguments], cwd=self.folder, capture_output=True,
+                              text=True, timeout=300, check=False)
+
+    def gives(self, *arguments):
+        done = self.run_program(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def refused(self, arguments, *parts):
+        done = self.run_program(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+
+    def document(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return strict(file.read())
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def runs(self, **changes):
+        """The runs of the example, each with these settings."""
+        self.experiment["settings"].update(changes)
+        return settings.runs(self.experiment, "words.json")
+
+    def train(self, **changes):
+        """Trains the example with these settings, and gives its result."""
+        self.experiment["settings"].update(changes)
+        self.write("words.json", json.dumps(self.experiment))
+        self.gives("train", "words.json", "--keep-checkpoints", "-o", "r.json")
+        result = self.document("r.json")
+        validate(result, "trained")
+        return result
+
+    def check_decoding(self, result, folder):
+        """The program decodes the same sequences, with the same error."""
+        for run in result["runs"]:
+            path = f"{folder}.checkpoints/{run['name']}-seed1.json"
+            self.gives("decode", "--model", path, "--force", "-o", "d.json")
+            decoded = self.document("d.json")
+            self.assertEqual(decoded["run"]["settings"], run["settings"])
+            expected = run["result"]["hard_error"]
+            self.assertAlmostEqual(
+                decoded["error"], run["result"]["soft_error"] if expected is None else expected)
+            made = settings.run_of(decoded["run"]).settings.examples(tasks.HELD_OUT, 1, 0, 9)
+            self.assertEqual([one["target"] for one in decoded["sequences"]],
+                             [one.target.tolist() for one in made])
+            self.assertEqual([one["memory_length"] for one in decoded["sequences"]],
+                             [len(one.source) for one in made])
+
+
+class Example(OwnDataTest):
+    def test_the_commands_of_its_page_work_to_the_end(self):
+        shutil.rmtree(self.path("words"))
+        with open(os.path.join(ROOT, "docs", "own_data.md"), encoding="utf-8") as file:
+            commands = re.search("```\n(.*?)```", file.read(), re.S)[1].splitlines()
+        for line in commands:
+            words = shlex.split(line.replace("docs/", os.path.join(ROOT, "docs/")))
+            if words[0] == "build/release/attnbench":
+                words[0] = PROGRAM
+            done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True,
+                                  timeout=600, check=False)
+            self.assertEqual(done.returncode, 0, f"{line}\n{done.stderr}")
+            if "decode" in words:
+                self.assertRegex(done.stdout, r" west [a-z ]*</s> .* west ")
+        result = self.document("words.json")
+        validate(result, "trained")
+        self.check_decoding(result, "words.json")
+        for run in result["runs"]:
+            self.assertLess(run["result"]["soft_error"], 0.2, run["name"])
+            self.assertEqual(run["settings"]["data_facts"]["source"],
+                             "docs/examples/own_data/make.py")
+            self.assertEqual(run["settings"]["held_out"], 5)
+            self.assertEqual("alignment_error" in run["result"], run["name"] != "soft")
+            self.assertNotIn("alignment_error", run["curve"][0])
+        self.assertTrue(glob.glob(self.path("figures/*.png")))
+
+
+class Trained(OwnDataTest):
+    def test_a_folder_that_has_changed_is_refused_by_name(self):
+        self.train(steps=5, curve_every=0)
+        path = "r.json.checkpoints/monotonic-seed1.json"
+        name = "words/features/utterance19.npy"  # of the training
+        numpy.save(self.path(name), numpy.load(self.path(name)) + 1)
+        models = [(command, "--model", path) for command in ("decode", "diagnose", "advise",
+                                                             "gap")]
+        for arguments in models:
+            self.refused(arguments, "words: has changed since the model was trained")
+        self.refused(("train", "words.json", "--resume", "-o", "r.json"),
+                     "r.json: holds run soft")
+        os.remove(self.path("r.json"))
+        self.refused(("train", "words.json", "--resume", "-o", "r.json"),
+                     "is of a run with data_facts")
+        os.rename(self.path("words"), self.path("elsewhere"))
+        for arguments in models:
+            self.refused(arguments, "words: is not there", "the working folder, ")
+        self.refused(("train", "words.json", "-o", "s.json"), "words: is no folder")
+
+    def test_sources_may_be_symbols(self):
+        rows = ["id\tsplit\tsource\ttarget\tends"]
+        rows += [f"{n}\t{'train' if n > 3 else 'held_out'}\ta b c{' b' * n}\tx y\t2 3"
+                 for n in range(12)]
+        shutil.rmtree(self.path("words"))
+        os.mkdir(self.path("words"))
+        self.write("words/utterances.tsv", "\n".join(rows))
+        self.write("words/vocabulary.txt", "x\ny\n")
+        self.write("words/source_vocabulary.txt", "a\nb\nc\n")
+        result = self.train(steps=20, curve_every=0)
+        self.check_decoding(result, "r.json")
+        shape = self.document("r.json.checkpoints/soft-seed1.json")["parameters"][
+            "source_embedding"]["shape"]
+        self.assertEqual(shape, [5, 8])
+
+    def test_a_run_that_goes_on_makes_the_same_bits(self):
+        run = self.runs(batch=4)[1]
+        whole, part = trainer.Trainer(run), trainer.Trainer(run)
+        for _ in range(3):
+            whole.step()
+            part.step()
+        on = trainer.Trainer(run)
+        checkpoint.write(self.path("c.json"), part.save())
+        on.restore(checkpoint.read(self.path("c.json")), "c.json")
+        for _ in range(3):  # into the second epoch, of 15 utterances
+            whole.step()
+            on.step()
+        for name, values in whole.save().parameters.items():
+            numpy.testing.assert_array_equal(values, on.save().parameters[name], name)
+
+    def test_the_distance_from_the_ends_is_of_the_entries_that_are_chosen(self):
+        run = self.runs()[1]
+        held_out = run.settings.examples(tasks.HELD_OUT, 1, 0, 5)
+        ends = numpy.concatenate([one.ends for one in held_out])
+        lengths = numpy.concatenate([[len(one.source)] * len(one.ends) for one in held_out])
+        for bias, chosen in ((100, 1), (-100, lengths)):  # the first entry, none
+            model = trainer.Trainer(run).model
+            with torch.no_grad():
+                model.by_name()["attention.r"].fill_(bias)
+            result = evaluation.evaluate(model, run, 5)
+            self.assertAlmostEqual(result["alignment_error"], numpy.abs(chosen - ends).mean())
+            self.assertAlmostEqual(result["lateness"], (chosen - ends).mean())
+
+    def test_what_is_wrong_is_told_in_a_line_before_anything_is_trained(self):
+        self.write("words.json", json.dumps(self.experiment))
+        with open(self.path("words/utterances.tsv"), encoding="utf-8") as file:
+            text = file.read()
+        self.write("words/utterances.tsv", text.replace("\theld_out\t", "\theldout\t", 1))
+        self.refused(("train", "words.json", "-o", "r.json"),
+                     "words/utterances.tsv:2: the split is 'heldout'")
+        self.assertFalse(glob.glob(self.path("r.json*")))
+
+
+if __name__ == "__main__":
+    unittest.main()
