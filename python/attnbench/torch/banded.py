@@ -30,6 +30,7 @@ from attnbench.torch.portable import checks
 
 BLOCK = 32  # outputs that share a window
 LEAST_WIDTH = 64  # of a window that is tried first
+LESS, MORE = 0.9, 1.25  # of the width before: of the last block, and of what cut too much
 LEAST_BOUND = 1e-6  # less than that is rounding in f32
 MOST_SHARE = 0.3  # of pairs, those of chunk energies counted, too
 ALL = slice(None)
@@ -216,6 +217,7 @@ class _Band:
         self.end = end
         self.chunk_energies_of = chunk_energies_of
         self.chunk_width = width
+        self.width = 0  # of the last block's window
         self.energies, self.chunk_energies, self.reach, self.dense = 0, 0, 0, False
 
     def named(self, scores):
@@ -317,7 +319,7 @@ class _Band:
             before = begin.cumsum(2)
             first, last = self._ends(before, share)
         width, scores = 0, None
-        wanted = max(LEAST_WIDTH, last - first)
+        wanted = max(LEAST_WIDTH, last - first, int(LESS * self.width))
         while True:
             wanted = min(wanted, self.T - first)
             self.energies += self.count(rows, wanted - width)
@@ -327,8 +329,9 @@ class _Band:
             with torch.no_grad():
                 cut = self._cut(scores, first, begin, before)
                 if first + width >= self.T or bool((cut[..., -1] <= share).all()):
+                    self.width = width
                     return _Window(first, scores, cut)
-            wanted = 2 * width
+            wanted = int(MORE * width) + 1
 
     def count(self, rows, columns):
         """Counts pairs of a block that are about to be evaluated. Raises _NoBand where they, with
