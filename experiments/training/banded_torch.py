@@ -109,7 +109,7 @@ def of_paths(inputs, rounds):
 
 
 def of_program(program, sizes, rounds):
-    """Gives rows of the program, and of what commit it is."""
+    """Gives rows of the program."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "r.json")
         subprocess.run(
@@ -128,7 +128,7 @@ def of_program(program, sizes, rounds):
         share = banded["operations"]["energies"] / exact["operations"]["energies"]
         rows.append(row("program", mode == "gradient", share, *(
             [1e-6 * ns for ns in cell["samples_ns"]] for cell in (exact, banded))))
-    return rows, {key: document["context"][key] for key in ("commit", "dirty")}
+    return rows
 
 
 def row(path, with_gradient, share, dense, banded):
@@ -151,22 +151,19 @@ def main(arguments):
     options = parser.parse_args(arguments)
     sizes, rounds = (QUICK, 3) if options.quick else (FULL, 10)
     torch.set_num_threads(1)
-    rows, of_commit = of_program(options.program, sizes, rounds)
-    rows += of_paths(Inputs(**sizes), rounds)
-    measured.write({
+    result = {
         "schema_version": 1,
         "kind": "banded_torch",
-        "context": {
-            **measured.context(
-                "training/banded_torch.py", arguments, {"torch": torch.__version__}),
-            # Of the program that was timed, whatever is checked out now.
-            **of_commit,
-        },
+        # What is checked out may change while it measures.
+        "context": measured.context(
+            "training/banded_torch.py", arguments, {"torch": torch.__version__}),
         "quick": options.quick,
         "bound": BOUND,
         **sizes,
-        "rows": rows,
-    }, options.output)
+        "rows": [*of_program(options.program, sizes, rounds),
+                 *of_paths(Inputs(**sizes), rounds)],
+    }
+    measured.write(result, options.output)
 
 
 if __name__ == "__main__":
