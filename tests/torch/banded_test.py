@@ -166,6 +166,15 @@ class BandTest(OneThread):
                     self.assertGreater(float(gradient.abs().sum()), 0)
                     self.assertTrue(torch.equal(found.setdefault(name, gradient), gradient), name)
 
+    def test_tables_have_a_gradient_even_if_first_asked_for_without(self):
+        energies = sharp_energies(40, 200, 12.0).half().requires_grad_()
+        band = at.banded_attention(1e-2, energies=energies, chunk_energies=energies, width=2)
+        with torch.no_grad():
+            self.assertGreater(float(band.alpha.sum() + band.weights.sum()), 0)
+        for table in (band.alpha, band.weights):
+            found, = torch.autograd.grad(table.float().square().sum(), energies, retain_graph=True)
+            self.assertGreater(float(found.abs().sum()), 0)
+
     def test_contexts_are_those_of_the_weights(self):
         memory = torch.randn(B, 300, 5, dtype=torch.double, requires_grad=True)
         energies = sharp_energies(70, 300, 12.0)

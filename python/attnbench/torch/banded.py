@@ -75,7 +75,8 @@ class Banded:
 
     def _table(self, placed):
         firsts, tables = zip(*placed)
-        return arguments.in_type_of(self._given, _Table.apply(self._shape, firsts, *tables))
+        with torch.enable_grad():  # who asks first may want none, and another one later
+            return arguments.in_type_of(self._given, _Table.apply(self._shape, firsts, *tables))
 
 
 def banded_attention(
