@@ -114,8 +114,9 @@ def of_program(program, sizes, rounds):
         path = os.path.join(folder, "r.json")
         subprocess.run(
             [program, "run-sweep", "--mechanism", "monotonic", "--variant", "exact,banded",
-             "--option", f"bound={BOUND}", "--mode", "expect,gradient", "--energy", "additive",
-             "--workload", f"symbols:{SHARPNESS:g}:{SHARPNESS:g}", "--repetitions", str(rounds),
+             "--option", f"bound={BOUND}", "--mode", "expect,gradient", "--scope", "full",
+             "--energy", "additive", "--workload", f"symbols:{SHARPNESS:g}:{SHARPNESS:g}",
+             "--repetitions", str(rounds),
              "-T", str(sizes["memory_length"]), "-U", str(sizes["output_length"]),
              "-d", str(sizes["dim"]), "-o", path],
             check=True, capture_output=True, cwd=measured.ROOT)
@@ -149,7 +150,7 @@ def main(arguments):
     parser.add_argument(
         "--program", default=os.path.join(measured.ROOT, "build", "release", "attnbench"))
     options = parser.parse_args(arguments)
-    sizes, rounds = (QUICK, 3) if options.quick else (FULL, 10)
+    sizes, rounds = (QUICK, 3) if options.quick else (FULL, 7)
     torch.set_num_threads(1)
     result = {
         "schema_version": 1,
