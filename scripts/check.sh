@@ -104,6 +104,7 @@ PYTHON
 
 step_mutations() {
   local -a some=(--changed 40)
+  scripts/setup.sh --training
   if $all; then some=(); fi
   "$python" tests/mutations/run.py "${some[@]}"
 }

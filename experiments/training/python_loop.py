@@ -13,7 +13,6 @@ each round.
 """
 
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -28,7 +27,7 @@ with start.imports("python_loop.py", measured.NEEDED):
     import torch
     from torch.nn.functional import cross_entropy
 
-    from attnbench.analysis import intervals
+    import paired
     from attnbench.torch import additive_energies, library, monotonic_attention
     library.load()  # without it they would be plain torch operations
     from framework_training import selection
@@ -125,13 +124,6 @@ class Trainer:
         return run["step_ms"]
 
 
-def ratio(samples, other):
-    """The median of other / samples with its interval."""
-    logs = [math.log(b / a) for a, b in zip(samples, other)]
-    span = intervals.estimate(intervals.numpy.array([[logs]]), "peer").at().exp()
-    return [span.value, span.low, span.high]
-
-
 def main(arguments):
     parser = measured.parser("python_loop.py", __doc__)
     parser.add_argument(
@@ -168,7 +160,7 @@ def main(arguments):
             {
                 "name": name,
                 "step_ms": statistics.median(of_loop),
-                "over_trainer": ratio(samples["trainer"], of_loop),
+                "over_trainer": paired.ratio(samples["trainer"], of_loop),
                 "samples_ms": of_loop,
             }
             for name, of_loop in samples.items()

@@ -52,9 +52,7 @@ bool BandedSelection<Real>::Forward(Index U, Index T,
     const bool fits = ScanRow(i, budget, source, band);
     band.report.energies = static_cast<double>(band.p.size());
     if (!fits) {
-      band.report.dense = true;
-      band.report.reach = T;
-      band.report.mass_cut.assign(Size(U), 0);
+      band.GiveUp(U, T);
       return false;
     }
     cut += band.report.mass_cut.back();

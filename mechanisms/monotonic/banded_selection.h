@@ -50,7 +50,8 @@ inline constexpr const char* kBanded = "banded";
 // Below this the rounding of q in f64 would be more than what is cut.
 inline constexpr double kLeastBound = 1e-12;
 // A band with more of the pairs than this is given up: a dense product, or
-// kernels over whole rows, are faster then.
+// kernels over whole rows, are faster then. Pairs of an output and an entry
+// with a chunk energy are pairs of their own.
 inline constexpr double kMostBandShare = 0.3;
 // Energies that are evaluated together, and the least gap between segments.
 inline constexpr Index kBandBlock = 8;
@@ -87,6 +88,13 @@ struct BandRows {
 
 template <class Real>
 struct Band {
+  // Says that of U outputs and T entries all is to be evaluated.
+  void GiveUp(Index U, Index T) {
+    report.dense = true;
+    report.reach = T;
+    report.mass_cut.assign(Size(U), 0);
+  }
+
   BandRows rows;
   Buffer<Real> p;
   Buffer<Carry<Real>> passed;   // 1 - p

@@ -96,9 +96,33 @@ class BandedChunks {
   std::span<const Real> attention() const { return beta_; }
   std::span<const Real> d_energies() const { return d_u_; }
 
+  // The entries of chunks that end in the band: [begin - w + 1, end) of each
+  // segment, joined where they meet, and all that lie in one are one chunk step
+  // of a shorter memory. Windows of its first entries are cut, but nothing was
+  // chosen there.
+  void FindRows(const BandRows& band) {
+    const Index width = config_.Option<Index>("chunk_width");
+    rows_.segments.clear();
+    rows_.ends.clear();
+    std::size_t at = 0;
+    for (Index i = 0; i < band.count(); ++i) {
+      const std::size_t of_row = rows_.segments.size();
+      for (const BandSegment& part : band.Row(i)) {
+        const Index begin = part.begin < width ? 0 : part.begin - width + 1;
+        const bool joins = rows_.segments.size() > of_row &&
+                           begin <= rows_.segments.back().end;
+        if (!joins) rows_.segments.push_back({begin, begin, at});
+        BandSegment& last = rows_.segments.back();
+        last.end = part.end;
+        at = last.at + last.size();
+      }
+      rows_.ends.push_back(rows_.segments.size());
+    }
+  }
+
+  // Follows FindRows.
   void Forward(const Sequence<Real>& sequence, std::span<const Real> states,
                const Band<Real>& band) {
-    FindRows(band.rows);
     u_.resize(rows_.size());
     beta_.resize(rows_.size());
     chosen_.assign(rows_.size(), 0);
@@ -138,30 +162,6 @@ class BandedChunks {
   }
 
  private:
-  // The entries of chunks that end in the band: [begin - w + 1, end) of each
-  // segment, joined where they meet, and all that lie in one are one chunk step
-  // of a shorter memory. Windows of its first entries are cut, but nothing was
-  // chosen there.
-  void FindRows(const BandRows& band) {
-    const Index width = config_.Option<Index>("chunk_width");
-    rows_.segments.clear();
-    rows_.ends.clear();
-    std::size_t at = 0;
-    for (Index i = 0; i < band.count(); ++i) {
-      const std::size_t of_row = rows_.segments.size();
-      for (const BandSegment& part : band.Row(i)) {
-        const Index begin = part.begin < width ? 0 : part.begin - width + 1;
-        const bool joins = rows_.segments.size() > of_row &&
-                           begin <= rows_.segments.back().end;
-        if (!joins) rows_.segments.push_back({begin, begin, at});
-        BandSegment& last = rows_.segments.back();
-        last.end = part.end;
-        at = last.at + last.size();
-      }
-      rows_.ends.push_back(rows_.segments.size());
-    }
-  }
-
   // Calls use(to, from, size) for every segment of the band, with where its
   // entries stand in the arrays of chunks, and in those of the band.
   template <class Use>
@@ -277,9 +277,15 @@ class BandedTrainer final : public SequenceTrainer<Real> {
       return false;
     }
     if (chunks_.exist()) {
+      chunks_.FindRows(band_.rows);
+      const auto chunk_energies = static_cast<double>(chunks_.rows().size());
+      const double all = 2 * static_cast<double>(U_) * static_cast<double>(T_);
+      if (band_.report.energies + chunk_energies > kMostBandShare * all) {
+        band_.GiveUp(U_, T_);
+        return false;
+      }
       chunks_.Forward(sequence, states, band_);
-      band_.report.chunk_energies =
-          static_cast<double>(chunks_.attention().size());
+      band_.report.chunk_energies = chunk_energies;
     }
     if (out.band != nullptr) *out.band = band_.report;
     return true;

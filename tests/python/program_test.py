@@ -191,6 +191,7 @@ class Kinds(ProgramTest):
             "advice": self.path("advice.json"),
             "aa": committed("aa"),
             "authors": committed("claims/authors"),
+            "banded_torch": committed("banded_torch"),
             "claims": committed("claims"),
             "computed": committed("claims/exact"),
             "effects": committed("effects"),

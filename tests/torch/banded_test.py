@@ -1,9 +1,12 @@
-"""Guards against a certificate that does not hold, a band that evaluates what it need not, and
-gradients of something else. It runs for each path of attnbench.torch.
+"""Guards against a certificate that does not hold, a band that evaluates what it need not, one
+that costs more than all pairs, and gradients of something else. It runs for each path of
+attnbench.torch.
 """
 
+import math
 import unittest
 from functools import partial
+from unittest import mock
 
 import torch
 from torch.autograd import gradcheck
@@ -26,11 +29,21 @@ def sharp_energies(U, T, sharpness=9.0, noise=1.0, seed=1):
     return made.to(torch.ones(1).device)
 
 
-class BandedTest(unittest.TestCase):
+class OneThread(unittest.TestCase):
     def setUp(self):
         # These arrays are small: threads that wait for a busy core take ten times as long as one.
         self.addCleanup(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)
+
+
+class BandTest(OneThread):
+    """A band is never given up here, however wide."""
+
+    def setUp(self):
+        super().setUp()
+        patch = mock.patch.object(banded, "MOST_SHARE", math.inf)
+        patch.start()
+        self.addCleanup(patch.stop)
 
     def hold(self, band, alpha, bound, rounding=1e-12):
         error = (alpha - band.alpha).abs().sum(3)
@@ -52,6 +65,7 @@ class BandedTest(unittest.TestCase):
                     of_p = at.banded_attention(bound, p=energies.sigmoid(), **more)
                     self.hold(of_p, alpha, bound, 1e-9)
                     self.assertIs(band.weights, band.alpha)
+                    self.assertFalse(band.dense)
 
     def test_the_certificate_holds_where_draws_do_not_go(self):
         p = torch.zeros(B, H, 70, 400, dtype=torch.double)
@@ -130,6 +144,50 @@ class BandedTest(unittest.TestCase):
             error = float((found - exact).abs().amax())
             self.assertLessEqual(error, 1.5 * bound * U * float(cotangent.abs().max()))
             self.assertGreater(float(found.abs().sum()), 0)
+
+    def test_gradients_are_the_same_for_each_way_of_asking(self):
+        """Parts of an array add to one gradient: it must begin anew with every call, and hold
+        what every output asks for.
+        """
+        energies = sharp_energies(70, 300, 12.0, 0.5)
+        u = sharp_energies(70, 300, 1.0, seed=2)
+        found = {}
+        for given in (("e",), ("u",), ("e", "u"), ("e", "u")):
+            tables = {"e": energies.clone(), "u": u.clone()}
+            for name in given:
+                tables[name].requires_grad_()
+            band = at.banded_attention(1e-2, energies=tables["e"], chunk_energies=tables["u"],
+                                       width=3)
+            loss = band.weights.square().sum() + band.alpha[:, :, ::2].sum()
+            for _ in range(2):
+                gradients = torch.autograd.grad(
+                    loss, [tables[name] for name in given], retain_graph=True)
+                for name, gradient in zip(given, gradients):
+                    self.assertGreater(float(gradient.abs().sum()), 0)
+                    self.assertTrue(torch.equal(found.setdefault(name, gradient), gradient), name)
+
+    def test_tables_have_a_gradient_even_if_first_asked_for_without(self):
+        energies = sharp_energies(40, 200, 12.0).half().requires_grad_()
+        band = at.banded_attention(1e-2, energies=energies, chunk_energies=energies, width=2)
+        with torch.no_grad():
+            self.assertGreater(float(band.alpha.sum() + band.weights.sum()), 0)
+        for table in (band.alpha, band.weights):
+            found, = torch.autograd.grad(table.float().square().sum(), energies, retain_graph=True)
+            self.assertGreater(float(found.abs().sum()), 0)
+
+    def test_contexts_are_those_of_the_weights(self):
+        memory = torch.randn(B, 300, 5, dtype=torch.double, requires_grad=True)
+        energies = sharp_energies(70, 300, 12.0)
+        for width in (1, None):
+            energies = energies.detach().requires_grad_()
+            band = at.banded_attention(1e-2, energies=energies, chunk_energies=energies,
+                                       width=width)
+            gradients = []
+            for contexts in (band.contexts(memory), band.weights @ memory.unsqueeze(1)):
+                gradients.append((contexts, *torch.autograd.grad(
+                    contexts.square().sum(), (memory, energies), retain_graph=True)))
+            for made, expected in zip(*gradients):
+                self.assertLess(float((made - expected).abs().max()), 1e-12)
 
     def test_gradcheck(self):
         p = sharp_energies(2, 6, 1.0).sigmoid()[:1, :1].requires_grad_()
@@ -228,6 +286,41 @@ class BandedTest(unittest.TestCase):
                 self.assertEqual((band.weights.shape, band.alpha.shape), (p.shape, p.shape))
                 self.assertEqual(band.mass_cut.shape, p.shape[:3])
                 self.assertEqual((band.energies, band.reach), (0, 0))
+
+
+class FallbackTest(OneThread):
+    def test_a_wide_band_is_exact(self):
+        U, T = 70, 300
+        lengths = torch.tensor([T, 250])
+        energies = torch.full((B, H, U, T), -4.0, dtype=torch.double).requires_grad_()
+        for more in ({}, {"lengths": lengths}, {"end": "stay_last"}):
+            band = at.banded_attention(1e-3, energies=energies, **more)
+            self.assertTrue(band.dense)
+            self.assertEqual(float(band.mass_cut.abs().sum()), 0)
+            self.assertEqual(band.reach, T)
+            in_vain = band.energies - energies.numel()
+            self.assertTrue(0 < in_vain <= banded.MOST_SHARE * energies.numel(), in_vain)
+            alpha = at.monotonic_attention(energies=energies, **more)
+            self.assertTrue(torch.equal(band.alpha, alpha))
+            found, exact = (torch.autograd.grad(table.square().sum(), energies)[0]
+                            for table in (band.alpha, alpha))
+            self.assertTrue(torch.equal(found, exact))
+
+    def test_chunk_energies_are_of_those_that_are_too_many(self):
+        p = torch.zeros(1, 1, 320, 400, dtype=torch.double)
+        p[..., 390] = 1
+        u = torch.randn_like(p)
+        self.assertFalse(at.banded_attention(1e-3, p=p).dense)
+        for width, dense in ((4, False), (None, True)):
+            band = at.banded_attention(1e-3, p=p, chunk_energies=u, width=width)
+            self.assertEqual(band.dense, dense)
+            if dense:
+                beta, alpha = at.mocha_attention(u, width, p=p)
+                self.assertTrue(torch.equal(band.weights, beta))
+                self.assertTrue(torch.equal(band.alpha, alpha))
+                self.assertGreaterEqual(band.chunk_energies, p.numel())
+            else:
+                self.assertGreater(band.chunk_energies, band.energies)
 
 
 if __name__ == "__main__":

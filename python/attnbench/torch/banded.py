@@ -13,13 +13,16 @@ The gradient is exact for the band as it is; that of an entry outside of it is 0
 says of gradients is absolute: where p is 0 or 1 the exact gradient itself is smaller than that.
 
 This is plain torch around the operators of functions.py, native or portable, on any device. A
-block waits for the device once for each width that it tries.
+block waits for the device once for each width that it tries. Where the band has more than
+MOST_SHARE of all pairs it is given up, and everything is computed as those functions do.
 """
 
+from functools import cached_property
 from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 from torch.nn.functional import pad
 
 from attnbench.torch import arguments, functions
@@ -27,15 +30,53 @@ from attnbench.torch.portable import checks
 
 BLOCK = 32  # outputs that share a window
 LEAST_WIDTH = 64  # of a window that is tried first
+LESS, MORE = 0.9, 1.25  # of the width before: of the last block, and of what cut too much
 LEAST_BOUND = 1e-6  # less than that is rounding in f32
+MOST_SHARE = 0.3  # of pairs, those of chunk energies counted, too
+ALL = slice(None)
 
 
-class Banded(NamedTuple):
-    weights: Tensor  # [B, H, U, T]: beta, or alpha itself; 0 outside of the band
-    alpha: Tensor  # [B, H, U, T]
-    mass_cut: Tensor  # [B, H, U]: bounds the L1 error of each row of alpha and of weights
-    energies: int  # pairs of an output and an entry that were evaluated, of T U
-    reach: int  # no output saw an entry from this one on: those have no gradient
+class Banded:
+    """What banded_attention gives: alpha and weights, and these:
+
+    mass_cut        [B, H, U]: bounds the L1 error of each row of alpha and of weights
+    energies        pairs of an output and an entry that were evaluated, of B H U T
+    chunk_energies  the same of chunk energies
+    reach           no output saw an entry from this one on: those have no gradient
+    dense           the band became too wide: after its pairs all were evaluated, nothing is cut
+    """
+
+    def __init__(self, pieces, band, given):
+        self.mass_cut = torch.cat([piece.cut for piece in pieces], 2)
+        self.energies, self.chunk_energies = band.energies, band.chunk_energies
+        self.dense, self.reach = band.dense, band.reach
+        self._pieces, self._shape, self._given = pieces, (band.B, band.H, band.U, band.T), given
+
+    @cached_property
+    def alpha(self) -> Tensor:
+        """[B, H, U, T], 0 outside of the band. This table and the next are made when they are
+        first asked for.
+        """
+        return self._table([(piece.first, piece.alpha) for piece in self._pieces])
+
+    @cached_property
+    def weights(self) -> Tensor:
+        """[B, H, U, T]: beta, or alpha itself."""
+        if all(piece.weights is piece.alpha for piece in self._pieces):
+            return self.alpha
+        return self._table([(piece.before, piece.weights) for piece in self._pieces])
+
+    def contexts(self, memory: Tensor) -> Tensor:
+        """Gives weights @ memory, [B, H, U, m] of [B, T, m], in the work of the band alone."""
+        part_of = parts_of(arguments.exact(memory).unsqueeze(1))
+        return torch.cat([
+            weights @ part_of(slice(before, before + weights.size(3)), ALL)
+            for _, _, before, weights, _ in self._pieces], 2)
+
+    def _table(self, placed):
+        firsts, tables = zip(*placed)
+        with torch.enable_grad():  # who asks first may want none, and another one later
+            return arguments.in_type_of(self._given, _Table.apply(self._shape, firsts, *tables))
 
 
 def banded_attention(
@@ -49,8 +90,8 @@ def banded_attention(
     width: Optional[int] = None,
 ) -> Banded:
     """Does what monotonic_attention does, or with chunk_energies mocha_attention, on a band that
-    cuts at most `bound`, from 1e-6 to 1, of the mass. Scores are given here: that saves time and
-    memory of alpha, not of energies. A module's attend_banded evaluates these on the band alone.
+    cuts at most `bound`, from 1e-6 to 1, of the mass. Scores are given here: that saves time of
+    alpha, not of energies. A module's attend_banded evaluates these on the band alone.
     """
     arguments.check_tensors(p=p, energies=energies, lengths=lengths, start=start,
                             chunk_energies=chunk_energies)
@@ -63,12 +104,8 @@ def banded_attention(
     arguments.check_width(width)
     if lengths is not None:
         lengths = arguments.take_lengths("lengths", lengths, given, given.size(3))
-
-    def part_of(table):
-        return lambda rows, columns: table[:, :, rows, columns]
-
-    chunks = None if chunk_energies is None else part_of(chunk_energies)
-    return evaluate(bound, given.shape, part_of(given), p is not None, lengths, start, end, chunks,
+    chunks = None if chunk_energies is None else parts_of(chunk_energies)
+    return evaluate(bound, given.shape, parts_of(given), p is not None, lengths, start, end, chunks,
                     width)
 
 
@@ -83,73 +120,106 @@ def evaluate(bound, shape, scores_of, are_probabilities, lengths, start, end,
         raise ValueError(
             f"end must be absorb or stay_last, but is {end!r:.50}: a restart depends on what passes"
             " the last entry")
-    B, H, U, T = shape
-    band = _Band(shape, scores_of, are_probabilities, lengths, end)
     given = scores_of(slice(0, 0), slice(0, 0))
-    begin, reach, count = band.begin(start, given), 0, 0
-    if B * H * U == 0:
-        empty = given.new_zeros(shape)
-        return Banded(empty, empty, begin.new_zeros(B, H, U), 0, 0)
-    alphas, weights, cuts = [], [], []
-    cut = begin.detach().new_zeros(B, H)
-    for first in range(0, U, BLOCK):
-        rows = slice(first, min(first + BLOCK, U))
-        share = (bound - cut) * ((rows.stop - first) / (U - first))
-        block = band.search(rows, begin, share)
-        seen = slice(block.first, block.first + block.width)
-        reach, count = max(reach, seen.stop), count + block.evaluated
-        alpha, weight, place = _weigh(band, block, rows, begin, chunk_energies_of, width)
-        alphas.append(pad(alpha, (seen.start, T - seen.stop)))
-        weights.append(pad(weight, (place, T - seen.stop)))
-        cuts.append(cut.unsqueeze(2) + block.cut)
-        cut = cuts[-1][..., -1]
-        begin = alphas[-1][:, :, -1]
-    alpha = arguments.in_type_of(given, torch.cat(alphas, 2))
-    made = alpha
-    if chunk_energies_of is not None:
-        made = arguments.in_type_of(given, torch.cat(weights, 2))
-    return Banded(made, alpha, torch.cat(cuts, 2), count, reach)
+    band = _Band(shape, scores_of, are_probabilities, lengths, end, chunk_energies_of, width)
+    begin = band.begin(start, given)
+    try:
+        pieces = band.pieces(bound, begin)
+    except _NoBand:
+        pieces = [band.whole(begin)]
+    return Banded(pieces, band, given)
 
 
-def _weigh(band, block, rows, begin, chunk_energies_of, width):
-    """Gives alpha and the weights of a block, and the entry at which these begin."""
-    first, last = block.first, block.first + block.width
-    scores = band.masked(block.scores, first)
-    of_block = begin[..., first:last]
-    if chunk_energies_of is None:
-        alpha = functions.monotonic_attention(**band.named(scores), start=of_block)
-        return alpha, alpha, first
-    before = first if width is None else min(first, width - 1)
-    # Nothing begins at the entries before, which chunks reach back to.
-    alpha_of = {name: pad(table, (before, 0), value=band.never)
-                for name, table in band.named(scores).items()}
-    chunk_energies = arguments.exact(chunk_energies_of(rows, slice(first - before, last)))
-    beyond = band.beyond(first - before, last)
-    if beyond is not None:
-        chunk_energies = chunk_energies.masked_fill(beyond, 0)
-    weights, alpha = functions.mocha_attention(
-        chunk_energies, width, **alpha_of, start=pad(of_block, (before, 0)))
-    return alpha[..., before:], weights, first - before
+def parts_of(table):
+    """Gives a function of slices of the last two dimensions. Their gradients are added in place
+    to one array; those of plain slices would each be a whole one, zero elsewhere.
+    """
+    gradient = []
+    whole = _Whole.apply(table, gradient)
+    return lambda *slices: _Part.apply(whole, gradient, (..., *slices))
 
 
-class _Block(NamedTuple):
+class _Whole(Function):
+    """The array that parts are of. All of these go backwards before it."""
+
+    @staticmethod
+    def forward(ctx, table, gradient):
+        ctx.gradient = gradient
+        ctx.set_materialize_grads(False)
+        return table.view_as(table)
+
+    @staticmethod
+    def backward(ctx, _):
+        return (ctx.gradient.pop() if ctx.gradient else None), None
+
+
+class _Part(Function):
+    @staticmethod
+    def forward(ctx, whole, gradient, place):
+        ctx.shape, ctx.gradient, ctx.place = whole.shape, gradient, place
+        return whole[place]
+
+    @staticmethod
+    def backward(ctx, d_part):
+        if not ctx.gradient:
+            ctx.gradient.append(d_part.new_zeros(ctx.shape))
+        ctx.gradient[0][ctx.place] += d_part
+        return None, None, None
+
+
+class _Table(Function):
+    """Tables of blocks of outputs, each from an entry on, as one table that is 0 elsewhere."""
+
+    @staticmethod
+    def forward(ctx, shape, firsts, *tables):
+        table, ctx.places, row = tables[0].new_zeros(shape), [], 0
+        for first, of_block in zip(firsts, tables):
+            rows, columns = of_block.shape[2:]
+            ctx.places.append((..., slice(row, row + rows), slice(first, first + columns)))
+            table[ctx.places[-1]] = of_block
+            row += rows
+        return table
+
+    @staticmethod
+    def backward(ctx, d_table):
+        return (None, None, *(d_table[place] for place in ctx.places))
+
+
+class _NoBand(Exception):
+    """The band is too wide, or there is nothing."""
+
+
+class _Window(NamedTuple):
     first: int
-    width: int
     scores: Tensor  # [B, H, rows, width]
     cut: Tensor  # [B, H, rows], up to each row
-    evaluated: int
+
+
+class _Piece(NamedTuple):
+    """A block of outputs."""
+
+    first: int  # the entry that alpha begins at
+    alpha: Tensor  # [B, H, rows, width]
+    before: int  # the one that weights begin at
+    weights: Tensor
+    cut: Tensor  # [B, H, rows]
 
 
 class _Band:
-    """The scores of a call and what masks them."""
+    """The scores of a call, what masks them, and how many were asked for."""
 
-    def __init__(self, shape, scores_of, are_probabilities, lengths, end):
+    def __init__(self, shape, scores_of, are_probabilities, lengths, end, chunk_energies_of, width):
         self.B, self.H, self.U, self.T = shape
+        self.pairs = self.B * self.H * self.U * self.T
         self.scores_of = lambda rows, columns: arguments.exact(scores_of(rows, columns))
         self.name = "p" if are_probabilities else "energies"
         self.never, self.always = (0.0, 1.0) if are_probabilities else (-torch.inf, torch.inf)
         self.lengths = lengths
         self.end = end
+        self.chunk_energies_of = chunk_energies_of
+        self.chunk_width = width
+        self.width = 0  # of the last block's window
+        self.energies, self.chunk_energies, self.reach, self.dense = 0, 0, 0, False
 
     def named(self, scores):
         return {self.name: scores}
@@ -189,29 +259,93 @@ class _Band:
             scores = scores.masked_fill(entries == count - 1, self.always)
         return scores
 
+    def pieces(self, bound, begin):
+        """Gives those of all blocks, from where the first output begins."""
+        if self.pairs == 0:
+            raise _NoBand
+        made, cut = [], begin.detach().new_zeros(self.B, self.H)
+        for first in range(0, self.U, BLOCK):
+            rows = slice(first, min(first + BLOCK, self.U))
+            share = (bound - cut) * ((rows.stop - first) / (self.U - first))
+            window = self.search(rows, begin, share)
+            window = window._replace(cut=cut.unsqueeze(2) + window.cut)
+            made.append(self.weigh(window, rows, begin))
+            cut = window.cut[..., -1]
+            last = window.first + window.scores.size(3)
+            self.reach = max(self.reach, last)
+            begin = pad(made[-1].alpha[:, :, -1], (window.first, self.T - last))
+        return made
+
+    def whole(self, begin):
+        """Gives all outputs over all entries."""
+        self.energies += self.pairs
+        self.reach = self.T if self.pairs > 0 else 0
+        self.dense = True
+        cut = begin.detach().new_zeros(self.B, self.H, self.U)
+        given = {**self.named(self.scores_of(ALL, ALL)), "lengths": self.lengths, "start": begin,
+                 "end": self.end}
+        if self.chunk_energies_of is None:
+            alpha = functions.monotonic_attention(**given)
+            return _Piece(0, alpha, 0, alpha, cut)
+        self.chunk_energies += self.pairs
+        chunk_energies = arguments.exact(self.chunk_energies_of(ALL, ALL))
+        weights, alpha = functions.mocha_attention(chunk_energies, self.chunk_width, **given)
+        return _Piece(0, alpha, 0, weights, cut)
+
+    def weigh(self, window, rows, begin):
+        """Makes alpha and the weights of a block."""
+        first, last = window.first, window.first + window.scores.size(3)
+        scores = self.masked(window.scores, first)
+        of_block = begin[..., first:last]
+        if self.chunk_energies_of is None:
+            alpha = functions.monotonic_attention(**self.named(scores), start=of_block)
+            return _Piece(first, alpha, first, alpha, window.cut)
+        reach = first if self.chunk_width is None else min(first, self.chunk_width - 1)
+        before = first - reach
+        self.chunk_energies += self.count(rows, last - before)
+        # Nothing begins at the entries before, which chunks reach back to.
+        alpha_of = {name: pad(table, (reach, 0), value=self.never)
+                    for name, table in self.named(scores).items()}
+        chunk_energies = arguments.exact(self.chunk_energies_of(rows, slice(before, last)))
+        beyond = self.beyond(before, last)
+        if beyond is not None:
+            chunk_energies = chunk_energies.masked_fill(beyond, 0)
+        weights, alpha = functions.mocha_attention(
+            chunk_energies, self.chunk_width, **alpha_of, start=pad(of_block, (reach, 0)))
+        return _Piece(first, alpha[..., reach:], before, weights, window.cut)
+
     def search(self, rows, begin, share):
         """Finds the window of a block, which cuts at most `share` [B, H], with its scores."""
         with torch.no_grad():
             before = begin.cumsum(2)
             first, last = self._ends(before, share)
-        width, scores, evaluated = 0, None, 0
-        wanted = max(LEAST_WIDTH, last - first)
+        width, scores = 0, None
+        wanted = max(LEAST_WIDTH, last - first, int(LESS * self.width))
         while True:
             wanted = min(wanted, self.T - first)
+            self.energies += self.count(rows, wanted - width)
             more = self.scores_of(rows, slice(first + width, first + wanted))
-            evaluated += more[0, 0].numel() * self.B * self.H
             scores = more if scores is None else torch.cat([scores, more], 3)
             width = wanted
             with torch.no_grad():
                 cut = self._cut(scores, first, begin, before)
                 if first + width >= self.T or bool((cut[..., -1] <= share).all()):
-                    return _Block(first, width, scores, cut, evaluated)
-            wanted = 2 * width
+                    self.width = width
+                    return _Window(first, scores, cut)
+            wanted = int(MORE * width) + 1
+
+    def count(self, rows, columns):
+        """Counts pairs of a block that are about to be evaluated. Raises _NoBand where they, with
+        those that were, are too many.
+        """
+        pairs = self.B * self.H * (rows.stop - rows.start) * columns
+        kinds = 1 if self.chunk_energies_of is None else 2
+        if self.energies + self.chunk_energies + pairs > MOST_SHARE * kinds * self.pairs:
+            raise _NoBand
+        return pairs
 
     def _ends(self, before, share):
         """The first and the last entry where mass begins that is not to be cut."""
-        if self.T == 0:
-            return 0, 0
         # Half of the share is for the left; a quarter for what begins far to the right.
         half = (share / 2).unsqueeze(2)
         total = before[..., -1:]

@@ -72,13 +72,22 @@ class AdditiveEnergy(nn.Module):
         self, queries: Tensor, keys: Tensor, lengths: Optional[Tensor] = None
     ) -> Tensor:
         """Gives energies [B, H, U, T] from make_queries and make_keys."""
+        return self.of_factors(queries, keys, self.factors(), lengths)
+
+    def factors(self) -> Tensor:
+        """Gives g v / |v|, [H, d]."""
         v = arguments.exact(self.v)
         # Squares of what is left are at most 1, and one is, unless v is 0. The factor is a
         # constant: v/|v| does not change along v.
         largest = v.detach().abs().amax(1, keepdim=True)
         v = v / largest.masked_fill(largest == 0, 1)
         norm = v.norm(p=2, dim=1, keepdim=True).clamp(min=1)
-        v = v * (arguments.exact(self.g).unsqueeze(1) / norm)
+        return v * (arguments.exact(self.g).unsqueeze(1) / norm)
+
+    def of_factors(
+        self, queries: Tensor, keys: Tensor, v: Tensor, lengths: Optional[Tensor] = None
+    ) -> Tensor:
+        """Does the same as of_projected with the `factors`, for who calls it more than once."""
         # Under autocast the linear layers give bfloat16, and energies are computed in f32.
         queries, keys = queries.to(v.dtype), keys.to(v.dtype)
         energies = functions.additive_energies(queries, keys, v, lengths=lengths)
@@ -175,9 +184,11 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         start = self._check(states, prepared, start)
 
         def part_of(energy, keys):
-            queries = energy.make_queries(states)
-            return lambda rows, columns: energy.of_projected(
-                queries[:, :, rows], keys[:, :, columns])
+            v = energy.factors()
+            queries_of = banded.parts_of(energy.make_queries(states))
+            keys_of = banded.parts_of(keys)
+            return lambda rows, columns: energy.of_factors(
+                queries_of(rows, banded.ALL), keys_of(columns, banded.ALL), v)
 
         of_choice = part_of(self.energy, prepared.keys)
 
@@ -193,7 +204,8 @@ class _ScanAttention(OnlineDecoding, nn.Module):
         shape = (*prepared.keys.shape[:2], states.size(1), prepared.keys.size(2))
         band = banded.evaluate(bound, shape, noisy, False, prepared.lengths, start, self.end,
                                chunks, getattr(self, "width", None))
-        return self._attention(prepared, band.weights, band.alpha).contexts, band
+        contexts = band.contexts(prepared.memory).transpose(1, 2).flatten(2)
+        return arguments.in_type_of(self.energy.v, contexts), band
 
     def _check(
         self, states: Tensor, prepared: Prepared, start: Optional[Tensor]

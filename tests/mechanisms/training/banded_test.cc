@@ -254,12 +254,13 @@ TEST(Banded, GradientIsThatOfTheBandedComputation) {
   }
 }
 
-Config ConfigOf(const char* mechanism, const char* variant, double bound) {
+Config ConfigOf(const char* mechanism, const char* variant, double bound,
+                Index chunk_width = 5) {
   Config config = DefaultConfig(*FindMechanism<double>(mechanism), 6);
   config.variant = variant;
   config.options["bound"] = bound;
   if (mechanism == std::string("mocha")) {
-    config.options["chunk_width"] = Index{5};
+    config.options["chunk_width"] = chunk_width;
   }
   return config;
 }
@@ -279,8 +280,8 @@ OwnTable<Real> SharpEnergies(Index U, Index T, unsigned seed,
 template <class Real>
 BandReport RunFull(FullScope<Real>& run, const char* mechanism,
                    const char* variant, double bound, EnergyKind energy,
-                   const OwnTable<Real>& captured) {
-  Config config = ConfigOf(mechanism, variant, bound);
+                   const OwnTable<Real>& captured, Index chunk_width = 5) {
+  Config config = ConfigOf(mechanism, variant, bound, chunk_width);
   config.energy = energy;
   config.mode = Mode::kGradient;
   run.Clear();
@@ -448,6 +449,29 @@ TEST(Banded, IsExactWhereTheBandWouldBeTooWide) {
     EXPECT_GT(report.energies, 2000) << "those in vain are counted";
     EXPECT_EQ(run.Everything(), exact) << mechanism;
   }
+}
+
+// Outputs choose near the end: their band is narrow, but chunks that reach back
+// to the first entry have nearly all pairs.
+TEST(Banded, IsExactWhereChunksWouldHaveTooManyEnergies) {
+  constexpr Index kU = 20, kT = 400;
+  DrawnInputs<float> inputs(kT, kU, 6, 9);
+  Rows late(kU, std::vector<double>(kT, -20));
+  for (auto& row : late) row[kT - 10] = 20;
+  const OwnTable<float> captured(late);
+  FullScope<float> run(inputs);
+  const auto banded = [&](Index chunk_width) {
+    return RunFull(run, "mocha", "banded", 1e-3, EnergyKind::kDot, captured,
+                   chunk_width);
+  };
+  EXPECT_FALSE(banded(5).dense);
+  RunFull(run, "mocha", "exact", 1, EnergyKind::kDot, captured, kT);
+  const std::vector<float> exact = run.Everything();
+  const BandReport report = banded(kT);
+  EXPECT_TRUE(report.dense);
+  EXPECT_EQ(report.mass_cut, std::vector<double>(kU, 0));
+  EXPECT_EQ(report.chunk_energies, kU * kT);
+  EXPECT_EQ(run.Everything(), exact);
 }
 
 TEST(Banded, SaysThatItNeverReachesTheEnd) {
