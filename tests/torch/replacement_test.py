@@ -127,6 +127,11 @@ class BandedTorch(unittest.TestCase):
                 "{:.1f}x [{:.1f}, {:.1f}]".format(*rows[path, with_gradient]["speedup"])
                 for with_gradient in (False, True))
             share = 1 / rows[path, False]["energies_share"]
+            if path == "native":
+                kept = [rows["native", w]["speedup"][0] / rows["program", w]["speedup"][0]
+                        for w in (False, True)]
+                self.assertIn("keeps {:.0%} of the variant's speed-up forward and {:.0%} with"
+                              .format(*kept).replace("%", " %"), page)
             self.assertIn(f"| {name} | 1/{share:.0f} | {forward} | {gradient} |\n", page)
 
 
