@@ -32,7 +32,7 @@ with start.imports("banded_torch.py", measured.NEEDED):
 
 BOUND, SHARPNESS = 1e-3, 16.0
 FULL = {"memory_length": 4096, "output_length": 512, "dim": 256}
-QUICK = {"memory_length": 2048, "output_length": 256, "dim": 36}
+QUICK = {"memory_length": 2048, "output_length": 256, "dim": 144}
 
 
 class Inputs:
