@@ -290,7 +290,7 @@ class BandTest(OneThread):
 
 class FallbackTest(OneThread):
     def test_a_wide_band_is_exact(self):
-        U, T = 70, 300
+        U, T = 10, 300
         lengths = torch.tensor([T, 250])
         energies = torch.full((B, H, U, T), -4.0, dtype=torch.double).requires_grad_()
         for more in ({}, {"lengths": lengths}, {"end": "stay_last"}):
