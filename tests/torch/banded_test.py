@@ -5,6 +5,7 @@ attnbench.torch.
 
 import math
 import unittest
+from contextlib import ExitStack
 from functools import partial
 from unittest import mock
 
@@ -36,17 +37,21 @@ class OneThread(unittest.TestCase):
         self.addCleanup(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)
 
+    def within(self, context):
+        stack = ExitStack()
+        stack.enter_context(context)
+        self.addCleanup(stack.close)
+
 
 class AnyWidth(OneThread):
     """A band is never given up here, however wide."""
 
     def setUp(self):
         super().setUp()
-        self.enterContext(mock.patch.object(banded, "MOST_SHARE", math.inf))
+        self.within(mock.patch.object(banded, "MOST_SHARE", math.inf))
 
 
 class BandTest(AnyWidth):
-
     def hold(self, band, alpha, bound, rounding=1e-12):
         error = (alpha - band.alpha).abs().sum(3)
         self.assertTrue((band.alpha <= alpha + rounding).all())
@@ -336,7 +341,7 @@ class OperatorTest(AnyWidth):
 
     def setUp(self):
         super().setUp()
-        self.enterContext(at.backend("native"))
+        self.within(at.backend("native"))
 
     def test_paths_differ_by_no_more_than_both_certificates(self):
         U = 60
