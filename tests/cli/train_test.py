@@ -128,14 +128,26 @@ class TrainTest(InFolder):
             ["-o", "r.json", "--resume"], "r.json: holds run hard with seed 1", "--force")
 
     def test_a_run_that_diverges_is_told_and_the_others_go_on(self):
-        self.write(settings={"learning_rate": 1e30})
-        done = self.train("-o", "r.json", "--keep-checkpoints")
+        self.write()
+        self.assertEqual(self.train("-o", "r.json", "--keep-checkpoints").returncode, 0)
+        os.remove(self.path("r.json"))
+        path = self.path("r.json.checkpoints/hard-seed1.json")
+        with open(path, encoding="utf-8") as file:
+            checkpoint = strict(file.read())
+        checkpoint["step"] = 59
+        values = checkpoint["parameters"]["output.W"]["values"]
+        values[:] = len(values) * [3e38]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(checkpoint, file)
+        done = self.train("-o", "r.json", "--resume", "--keep-checkpoints")
         self.assertEqual(done.returncode, 0, done.stderr)
-        soft, hard, _ = self.runs()
+        soft, hard, other = self.runs()
         self.assertEqual((soft["status"], soft["message"]), ("ok", None))
         self.assertEqual((hard["status"], hard["result"]), ("diverged", None))
-        self.assertIn("in step 2", hard["message"])
-        self.assertEqual(os.listdir(self.path("r.json.checkpoints")), ["soft-seed1.json"])
+        self.assertIn("in step 60", hard["message"])
+        self.assertEqual((other["seed"], other["status"]), (2, "ok"))
+        self.assertEqual(sorted(os.listdir(self.path("r.json.checkpoints"))),
+                         ["hard-seed2.json", "soft-seed1.json"])
 
     def test_a_kept_checkpoint_is_the_trained_model(self):
         self.write()

@@ -6,12 +6,14 @@ It writes a result of kind "trained" (results/schema/trained.schema.json), and a
 each run a minute to OUTPUT.checkpoints/, from which --resume goes on. docs/training.md has more.
 """
 
+import json
 import os
 import re
+import subprocess
 
 from attnbench.analysis import ROOT, command, load, whole_file
 from attnbench.judge import measure
-from attnbench.train import runs, settings
+from attnbench.train import context, runs, settings
 
 MOST_JOBS = 1024
 DEVICES = ("cpu", "cuda")
@@ -41,6 +43,7 @@ def run(options):
     check(options)
     path = here_or_in_sources(options.experiment)
     whole_file.check(options.output, (path,), options.resume or options.force)
+    settings.know_mechanisms(mechanisms_of_program())
     experiment = settings.read_experiment(path)
     only = [name for names in options.only for name in names.split(",")]
     asked = settings.runs(experiment, path, options.quick, only)
@@ -77,3 +80,13 @@ def here_or_in_sources(path):
         return path
     found = os.path.join(ROOT, path)
     return found if os.path.exists(found) else path
+
+
+def mechanisms_of_program():
+    """The names of those that the program was built with, if it has started this."""
+    program = os.environ.get(context.PROGRAM)
+    if program is None:
+        return []
+    done = subprocess.run([program, "list", "--json"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return [one["name"] for one in json.loads(done.stdout)["mechanisms"]]

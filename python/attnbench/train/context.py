@@ -48,7 +48,7 @@ def of_torch(device):
     hashed = hashlib.sha256()
     for text in (torch.__version__, numpy.__version__, platform.python_version(), device):
         hashed.update(text.encode() + b"\0")
-    for path in [*_sources(), *[library.find()] * is_native]:
+    for path in [*_sources(), *([library.find()] if is_native else ())]:
         with open(path, "rb") as file:
             hashed.update(file.read())
     built = torch.__config__.show()
@@ -77,7 +77,8 @@ def state_of_sources():
     if not os.path.exists(script):  # an installation
         return "unknown", None
     done = subprocess.run(["sh", script, ROOT], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, text=True, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=False)
     commit, edited = done.stdout.split() or ("unknown", "unknown")
     return commit, {"yes": True, "no": False}.get(edited)
 

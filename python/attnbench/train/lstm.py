@@ -61,6 +61,7 @@ class _Steps(Function):
             torch.mul(f_t, c_last, out=c_t).addcmul_(i_t, g_t)
             torch.mul(o_t, torch.tanh(c_t, out=tanh_t), out=h_t)
         ctx.save_for_backward(x, W, gates, h, c, tanh_c)
+        ctx.set_materialize_grads(False)  # cells are seldom read
         return h[1:], c[1:]
 
     @staticmethod
@@ -73,19 +74,21 @@ class _Steps(Function):
         # What dL/dc, of i, f and g, and dL/dh, of o, are multiplied by.
         d_gates = torch.stack(
             [g * i * (1 - i), c[:-1] * f * (1 - f), i * (1 - g * g), tanh_c * o * (1 - o)], 2)
+        of_cell, of_output = d_gates[:, :, :3], d_gates[:, :, 3]
         d_tanh = o * (1 - tanh_c * tanh_c)
-        recurrent = W[:, n:]
+        rows = d_gates.view(T, B, 4 * H)
         d_h, d_c = torch.zeros_like(h[0]), torch.zeros_like(c[0])
-        for d_gates_t, d_tanh_t, f_t, d_output, d_cell in reversed(list(zip(
-            d_gates, d_tanh, f, d_outputs, d_cells
-        ))):
-            d_h += d_output
-            d_c.add_(d_cell).addcmul_(d_h, d_tanh_t)
-            d_gates_t[:, :3] *= d_c.unsqueeze(1)
-            d_gates_t[:, 3] *= d_h
-            d_c *= f_t
-            torch.mm(d_gates_t.view(B, 4 * H), recurrent, out=d_h)
-        rows = d_gates.view(T * B, 4 * H)
+        recurrent, as_row = W[:, n:], d_c.unsqueeze(1)
+        for t in range(T - 1, -1, -1):
+            d_h.add_(d_outputs[t])
+            if d_cells is not None:
+                d_c.add_(d_cells[t])
+            d_c.addcmul_(d_h, d_tanh[t])
+            of_cell[t].mul_(as_row)
+            of_output[t].mul_(d_h)
+            d_c.mul_(f[t])
+            torch.mm(rows[t], recurrent, out=d_h)
+        rows = rows.view(T * B, 4 * H)
         d_W = torch.cat(
             [rows.t() @ x.reshape(T * B, n), rows.t() @ h[:-1].reshape(T * B, H)], 1)
         d_x = (rows @ W[:, :n]).view(T, B, n) if ctx.needs_input_grad[0] else None

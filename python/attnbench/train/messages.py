@@ -5,12 +5,17 @@ other.
 import dataclasses
 from typing import Optional
 
-from attnbench.train.settings import Run
+
+@dataclasses.dataclass
+class Check:
+    """The first message to a worker, which looks whether it can train all of these."""
+
+    settings: list  # as documents
 
 
 @dataclasses.dataclass
 class Ready:
-    """The first message of a worker."""
+    """The answer."""
 
     of_torch: dict  # context.of_torch
 
@@ -19,7 +24,7 @@ class Ready:
 class Job:
     """To a worker."""
 
-    run: Run
+    run: dict  # what Run.document() gives
     checkpoint: str  # the path of what it goes on from, if it is there, and leaves
     checkpoint_seconds: float
 

@@ -119,6 +119,8 @@ class _Training:
     def _take(self, worker, message):
         run = self._runs[worker.place]
         match message:
+            case messages.Ready():
+                pass  # of another worker than the first
             case messages.Step():
                 self._progress.step(run, message)
             case messages.Trained():
@@ -148,8 +150,8 @@ class _Training:
         worker.place = self._missing.pop(0)
         run = self._runs[worker.place]
         self._progress.begin(run)
-        worker.connection.send(messages.Job(
-            run, self._checkpoint(run), self._options.checkpoint_seconds))
+        worker.send(messages.Job(
+            run.document(), self._checkpoint(run), self._options.checkpoint_seconds))
 
     def _write(self):
         self._result["runs"] = [self._finished[place] for place in sorted(self._finished)]
@@ -166,6 +168,7 @@ class _Training:
     def _start_worker(self):
         worker = _Worker(self._options.device)
         self._workers.append(worker)
+        worker.send(messages.Check([run.document()["settings"] for run in self._runs]))
         if self._is_stopped:  # a signal came before it was in the list
             worker.stop()
         return worker
@@ -190,10 +193,12 @@ class _Worker:
                 words, stdin=subprocess.DEVNULL, stdout=2, env={**os.environ, **ENVIRONMENT},
                 pass_fds=[theirs.fileno()], start_new_session=True)
 
+    def send(self, message):
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # receive tells of it
+            self.connection.send(message)
+
     def receive(self):
-        """Gives the next message but Ready, once it has been; Stopped where the process has
-        died.
-        """
+        """Gives the next message; Stopped where the process has died."""
         with contextlib.suppress(EOFError, ConnectionResetError):
             return self.connection.recv()
         code = self._process.wait()

@@ -16,21 +16,20 @@ if __name__ == "__main__":
     sys.path[:] = [os.path.dirname(os.path.dirname(_HERE)),
                    *(path for path in sys.path if path != _HERE)]
 
+from attnbench.analysis import start
+
 import contextlib
 import ctypes
 import multiprocessing.connection
 import signal
 import time
 
-from attnbench.analysis import start
-
 NEEDED = f"PyTorch (apt-get install python3-torch, or pip install torch), {start.NEEDED}"
 with start.imports("attnbench train", NEEDED):
-    import numpy
     import torch
 
     from attnbench.analysis import load
-    from attnbench.train import checkpoint, context, messages
+    from attnbench.train import attention, checkpoint, context, messages, settings
     from attnbench.train.trainer import Diverged, Trainer, use_one_thread
 
 SECONDS_BETWEEN_STEPS = 1  # that are told
@@ -50,44 +49,48 @@ class Worker:
         signal.signal(signal.SIGTERM, self._stop)
 
     def serve(self):
-        try:
-            self._check_device()
-            self._connection.send(messages.Ready(context.of_torch(self._device)))
+        with contextlib.suppress(EOFError, BrokenPipeError):  # there is no more to do
             while True:
-                self._connection.send(self._answer(self._connection.recv()))
+                message = self._connection.recv()
+                self._connection.send(self._answer(message))
+
+    def _answer(self, message):
+        try:
+            if isinstance(message, messages.Check):
+                return self._check(message.settings)
+            return messages.Trained(self._train(message))
+        except Stop:
+            return messages.Stopped()
         except load.DataError as error:
-            self._connection.send(messages.Stopped(refusal=str(error)))
-        except EOFError:
-            pass  # there is no more to do
+            return messages.Stopped(refusal=str(error))
+        except (EOFError, BrokenPipeError):
+            raise
+        except Exception as error:
+            text = str(error).split("\n", maxsplit=1)[0]  # PyTorch adds where it was
+            return messages.Stopped(bug=f"{type(error).__name__}: {text}")
 
     def _stop(self, *_):
         self._is_stopped = True
         if self._may_raise:
             raise Stop
 
-    def _check_device(self):
+    def _check(self, documents):
+        """Refuses what would show only after hours."""
         try:
             torch.empty(1, device=self._device).add_(1)
         except (RuntimeError, AssertionError) as error:
             raise load.DataError("--device", (
                 f"'{self._device}' is not there for PyTorch {torch.__version__}: "
                 f"{str(error).splitlines()[0]}")) from error
-
-    def _answer(self, job):
-        try:
-            return messages.Trained(self._train(job))
-        except Stop:
-            return messages.Stopped()
-        except load.DataError as error:
-            return messages.Stopped(refusal=str(error))
-        except Exception as error:
-            text = str(error).split("\n", maxsplit=1)[0]  # PyTorch adds where it was
-            return messages.Stopped(bug=f"{type(error).__name__}: {text}")
+        settings.know_mechanisms({one["mechanism"] for one in documents})
+        for one in documents:
+            attention.make(settings.Settings(**one), self._device)
+        return messages.Ready(context.of_torch(self._device))
 
     def _train(self, job):
-        run = job.run
         attempt = Attempt(job, self._device)
-        trained = {**run.document(), "status": "ok", "message": None, "result": None}
+        run = attempt.trainer.run
+        trained = {**job.run, "status": "ok", "message": None, "result": None}
         try:
             self._train_to_end(attempt)
             attempt.save()  # what follows may take minutes
@@ -97,7 +100,7 @@ class Worker:
                 if run.seed == run.held_out_seed:
                     trained["example"] = attempt.trainer.example()
         except Diverged as diverged:
-            trained.update(status="diverged", message=str(diverged))
+            trained.update(status="diverged", message=str(diverged), result=None)
         trained.update(curve=attempt.trainer.curve, seconds=attempt.seconds())
         times = attempt.trainer.times
         if times.steps:
@@ -138,7 +141,7 @@ class Attempt:
     """A run from its checkpoint on."""
 
     def __init__(self, job, device):
-        self.job, self.trainer = job, Trainer(job.run, device)
+        self.job, self.trainer = job, Trainer(settings.run_of(job.run), device)
         self._seconds_before = 0.0
         if os.path.exists(job.checkpoint):
             saved = checkpoint.read(job.checkpoint)
@@ -149,11 +152,15 @@ class Attempt:
     def save(self):
         saved = self.trainer.save()
         saved.seconds = self.seconds()
-        # Numbers overflow a step before the loss does. A checkpoint may not hold them, and the
-        # one before it leads to the same end.
-        of_each = (saved.parameters, saved.means, saved.squares)
-        if all(numpy.isfinite(array).all() for arrays in of_each for array in arrays.values()):
+        try:
             checkpoint.write(self.job.checkpoint, saved)
+        except OSError as error:
+            raise load.DataError(
+                self.job.checkpoint, f"cannot be written: {error.strerror}") from error
+        except ValueError:
+            # Numbers overflow a step before the loss does. No checkpoint may hold them, and the
+            # one before leads to the same end.
+            pass
 
     def seconds(self):
         """Of all that it has been trained."""

@@ -10,7 +10,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/base/json_file.h"
 #include "mechanisms/torch/operators.h"
+#include "tests/support/digest.h"
 #include "tests/support/error_text.h"
 #include "tests/support/tiny_run.h"
 
@@ -282,6 +284,23 @@ TEST(Trainer, RefusesACheckpointOfAnotherModelByName) {
   EXPECT_THAT(error([](Checkpoint& c) { c.run.settings.mechanism = "soft"; }),
               HasSubstr("c.json: is of a run with mechanism"));
   EXPECT_EQ(error([](Checkpoint&) {}), "");
+}
+
+// The trainer in Python is held to the same file.
+TEST(Trainer, StartsFromTheParametersThatWereStored) {
+  const Json drawn = ReadJsonFile("tests/train/drawn.json");
+  for (const Json& one : drawn["parameters"]) {
+    TrainingRun run;
+    run.settings = FromJson<TrainingSettings>(one["settings"], "drawn.json");
+    run.seed = one["seed"];
+    Json digests = Json::object();
+    for (const auto& [name, array] : Trainer(run).Save().parameters) {
+      testing::Digest digest;
+      digest.Add(std::vector<float>(array.values.begin(), array.values.end()));
+      digests[name] = digest.Hex();
+    }
+    EXPECT_EQ(digests, one["digests"]) << run.settings.mechanism;
+  }
 }
 
 TEST(Trainer, SaysWhereItDiverged) {

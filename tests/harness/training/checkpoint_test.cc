@@ -137,6 +137,12 @@ TEST(TrainedResult, HasTheCommittedSchemaAndKeepsToIt) {
       HasSubstr("r.json: runs[0].result.soft_error"));
 }
 
+TEST(CheckpointSchema, IsCommittedAndACheckpointKeepsToIt) {
+  EXPECT_EQ(testing::SchemaFile("checkpoint"), SchemaTextOf<Checkpoint>());
+  EXPECT_TRUE(testing::Validates(testing::SchemaOf("checkpoint"),
+                                 ToJson(MadeUpCheckpoint())));
+}
+
 TEST(TrainingExperimentSchema, IsCommitted) {
   EXPECT_EQ(testing::SchemaFile("training_experiment"),
             SchemaTextOf<TrainingExperiment>());

@@ -3,29 +3,15 @@
 // read tests/train/drawn.json, which this program printed once.
 #include <gtest/gtest.h>
 
-#include "harness/base/hash.h"
 #include "harness/base/json_file.h"
 #include "harness/training/tasks.h"
 #include "mechanisms/training/noise.h"
+#include "tests/support/digest.h"
 
 namespace attnbench {
 namespace {
 
-// Of the bytes of the numbers, one array after another.
-class Digest {
- public:
-  template <class T>
-  void Add(const std::vector<T>& numbers) {
-    hash_.Add({reinterpret_cast<const char*>(numbers.data()),
-               numbers.size() * sizeof(T)});
-  }
-  std::string Hex() const { return hash_.Hex(); }
-
- private:
-  Fnv1a hash_;
-};
-
-Task TaskOf(const Json& json) {
+Task TaskFrom(const Json& json) {
   return {.name = json["task"],
           .least_symbols = json["least_symbols"],
           .most_symbols = json["most_symbols"],
@@ -35,10 +21,10 @@ Task TaskOf(const Json& json) {
 TEST(Drawn, ExamplesAreThoseThatWereStored) {
   for (const Json& one : ReadJsonFile("tests/train/drawn.json")["examples"]) {
     SCOPED_TRACE(one.dump());
-    const Task task = TaskOf(one["task"]);
+    const Task task = TaskFrom(one["task"]);
     const ExampleSet set = one["set"] == "training" ? ExampleSet::kTraining
                                                     : ExampleSet::kHeldOut;
-    Digest digest;
+    testing::Digest digest;
     for (std::uint32_t n = 0; n < one["count"]; ++n) {
       const Example example = MakeExample(
           task, set, one["seed"], one["first"].get<std::uint32_t>() + n);
@@ -65,7 +51,7 @@ TEST(Drawn, NoiseIsThatWhichWasStored) {
             StandardNoise(one["seed"], one["stream"], i, j)));
       }
     }
-    Digest digest;
+    testing::Digest digest;
     digest.Add(noise);
     EXPECT_EQ(Json(noise[0]), one["first"]);
     EXPECT_EQ(digest.Hex(), one["digest"]);

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "harness/base/error.h"
+#include "harness/base/json_file.h"
 #include "harness/system/temporary_folder.h"
 #include "tests/support/error_text.h"
 
@@ -73,14 +74,6 @@ TEST(TrainingExperiment, NamesThePlaceOfWhatIsWrong) {
        "e.json: alternatives[0].settings.mechanism"},
       {"/settings/task", "translate", "e.json: settings.task"},
       {"/settings/steps", 0, "e.json: settings.steps"},
-      {"/settings/encoder_units", 60,
-       "e.json: alternatives[0].settings.encoder_units: makes 60 numbers"},
-      {"/settings/embedding_in_memory", true,
-       "e.json: alternatives[0].settings.encoder_units: makes 64 numbers"},
-      {"/settings/least_symbols", 9,
-       "e.json: alternatives[0].settings.least_symbols: is 9"},
-      {"/settings/alpha", "clipped",
-       "e.json: alternatives[0].settings.alpha: can be clipped only for"},
       {"/profiles/quick/settings/x", 1,
        "e.json: profiles.quick.settings: unknown key 'x'"},
       {"/seeds", 0, "e.json: seeds"},
@@ -97,6 +90,27 @@ TEST(TrainingExperiment, NamesThePlaceOfWhatIsWrong) {
     json[Json::json_pointer(pointer)] = value;
     EXPECT_THAT(testing::ErrorText([&] { RunsOf(json); }), HasSubstr(message))
         << pointer;
+  }
+}
+
+// The trainer in Python is held to the same cases.
+TEST(TrainingExperiment, RefusesByNameWhatCannotBeTrained) {
+  const Json cases = ReadJsonFile("tests/train/refused.json");
+  const auto error = [](const Json& settings) {
+    Json json = Json::parse(R"({"name": "e", "question": "q", "source": "s",
+                                "seed": 3, "alternatives": [{"name": "a"}]})");
+    json["settings"] = settings;
+    return testing::ErrorText([&] { RunsOf(json); });
+  };
+  for (const Json& one : cases["refused"]) {
+    const std::string text = error(one["settings"]);
+    EXPECT_THAT(text, HasSubstr("e.json: "));
+    for (const std::string name : one["names"]) {
+      EXPECT_THAT(text, HasSubstr(name)) << one;
+    }
+  }
+  for (const Json& settings : cases["allowed"]) {
+    EXPECT_EQ(error(settings), "") << settings;
   }
 }
 
