@@ -44,7 +44,7 @@ GLOSSES = "/usr/share/wordnet/data.noun"
 # and no batch is much longer than its mean.
 SENTENCE = re.compile(r"(?=.{10,28}$)[a-z]+( [a-z]+)+")
 UTTERANCES = 6000
-LEAST_UTTERANCES = 3
+LEAST_UTTERANCES, TELL_EVERY = 3, 500
 # The versions that the committed results are of.
 TESTED = {"festlex-cmu": "2.4-2", "flite": "2.2-5", "wordnet-base": "1:3.0-37"}
 GREATEST_SEED = 2**32 - 1
@@ -178,10 +178,10 @@ class Speech:
         # Threads will do: most of the time is in flite's own processes.
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool, \
                 contextlib.closing(pool.map(speak, range(len(self.asked)))) as made:
-            for number, one in enumerate(made):
-                if sys.stderr.isatty():
-                    print(f"\r{number + 1} of {len(self.asked)} utterances", end="",
-                          file=sys.stderr)
+            for number, one in enumerate(made, 1):
+                if number % TELL_EVERY == 0:
+                    print(f"{number} of {len(self.asked)} utterances are spoken",
+                          file=sys.stderr, flush=True)
                 yield one
 
 

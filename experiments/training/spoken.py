@@ -60,9 +60,7 @@ def spoken(text, voice, is_changed, random, path):
         samples = numpy.interp(
             numpy.arange(0, len(samples) - 1, speed), numpy.arange(len(samples)), samples)
         ends = ends / speed
-    noise = pink_noise(len(samples), random)
-    noise *= 10 ** (-SNR_DB / 20) * samples.std() / noise.std()
-    return Spoken(phones, ends.tolist(), log_mel(samples + noise))
+    return Spoken(phones, ends.tolist(), log_mel(in_noise(samples, random)))
 
 
 def _run(*arguments):
@@ -76,10 +74,11 @@ def _run(*arguments):
     return done
 
 
-def pink_noise(count, random):
-    """Normal noise whose power falls as 1 / frequency, which is about as that of speech."""
-    spectrum = numpy.fft.rfft(random.normal(size=count))
-    return numpy.fft.irfft(spectrum / numpy.sqrt(numpy.arange(1, len(spectrum) + 1)), count)
+def in_noise(samples, random):
+    """With pink noise, whose power is 1 / frequency, about as that of speech."""
+    white = numpy.fft.rfft(random.normal(size=len(samples)))
+    noise = numpy.fft.irfft(white / numpy.sqrt(numpy.arange(1, len(white) + 1)), len(samples))
+    return samples + 10 ** (-SNR_DB / 20) * samples.std() / noise.std() * noise
 
 
 def log_mel(samples):
