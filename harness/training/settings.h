@@ -201,11 +201,11 @@ struct TrainingSettings {
     visit("noise_rise", self.noise_rise,
           number("share of the steps over which the noise rises from 0", 0, 1));
     visit("held_out", self.held_out,
-          sequences("that the final errors are measured on"));
+          sequences("sequences that the final errors are measured on"));
     visit("curve_every", self.curve_every,
           number("steps between points of the curve; 0: no curve", 0, 1e9));
     visit("curve_held_out", self.curve_held_out,
-          sequences("of a point of the curve"));
+          sequences("sequences of a point of the curve"));
   }
 
   Task task_spec() const {

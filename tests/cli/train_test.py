@@ -2,9 +2,9 @@
 else, or that answers a wrong input with a crash.
 """
 
+import fcntl
 import json
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -37,19 +37,19 @@ class TrainTest(InFolder):
     def command(self, *arguments):
         return [PROGRAM, "train", "tiny.json", *arguments]
 
-    def train(self, *arguments):
+    def train(self, *arguments, **variables):
         return subprocess.run(
-            self.command(*arguments), cwd=self.folder, capture_output=True, text=True,
-            timeout=120, check=False)
+            self.command(*arguments), cwd=self.folder, env={**os.environ, **variables},
+            capture_output=True, text=True, timeout=300, check=False)
 
-    def expect_refused(self, arguments, *messages):
+    def expect_refused(self, arguments, *messages, **variables):
         with self.subTest(arguments=arguments):
             before = sorted(os.listdir(self.folder))
-            done = self.train(*arguments)
+            done = self.train(*arguments, **variables)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertEqual(done.stdout, "")
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-            self.assertRegex(done.stderr, "^attnbench(-train)?: ")
+            self.assertRegex(done.stderr, "^attnbench: ")
             for message in messages:
                 self.assertIn(message, done.stderr)
             self.assertEqual(sorted(os.listdir(self.folder)), before)
@@ -73,8 +73,14 @@ class TrainTest(InFolder):
         done = self.train("-o", "r.json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("ok in"), 3, done.stderr)
+        self.assertIn("; 3 of 3 runs\n", done.stderr)
         result = self.result()
         self.assertTrue(result["complete"])
+        context = result["context"]
+        self.assertEqual(context["command"], " ".join(self.command("-o", "r.json")))
+        self.assertEqual((context["seed"], context["flags"]),
+                         (1, "device cpu, native operators"))
+        self.assertIn("torch", context["libraries"])
         names = [(run["name"], run["seed"]) for run in result["runs"]]
         self.assertEqual(names, [("soft", 1), ("hard", 1), ("hard", 2)])
         for run in result["runs"]:
@@ -87,21 +93,21 @@ class TrainTest(InFolder):
         self.assertEqual(self.runs("two.json"), self.runs())
 
     def test_a_stopped_run_goes_on_to_the_same_result(self):
-        self.write(settings={"steps": 300})
+        self.write(settings={"steps": 1000})
         self.assertEqual(self.train("-o", "whole.json").returncode, 0)
         with subprocess.Popen(
                 self.command("-o", "r.json", "--checkpoint-seconds", "0"),
                 cwd=self.folder, stderr=subprocess.PIPE, text=True) as running:
             checkpoint = self.path("r.json.checkpoints/hard-seed1.json")
-            end = time.monotonic() + 60
+            end = time.monotonic() + 300
             while not os.path.exists(checkpoint) and time.monotonic() < end:
                 time.sleep(0.001)
             running.send_signal(signal.SIGTERM)
-            error = running.communicate(timeout=60)[1]
+            error = running.communicate(timeout=300)[1]
             self.assertEqual(running.returncode, 130, error)
         self.assertIn("1 of 3 runs are in r.json", error)
         with open(checkpoint, encoding="utf-8") as file:
-            self.assertLess(strict(file.read())["step"], 300)
+            self.assertLess(strict(file.read())["step"], 1000)
         self.assertFalse(self.result()["complete"])
         self.expect_refused(["-o", "r.json"], "r.json: is there already")
 
@@ -113,10 +119,14 @@ class TrainTest(InFolder):
         with open(checkpoint, "w", encoding="utf-8") as file:
             file.write(text)
 
+        # What a killed process has left of the two files.
+        for left in ("r.json", "r.json.checkpoints/hard-seed1.json"):
+            with open(self.path(f"{left}.unfinished-abc"), "w", encoding="utf-8") as file:
+                file.write("{")
         done = self.train("-o", "r.json", "--resume")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.runs(), self.runs("whole.json"))
-        self.assertFalse(os.path.exists(self.path("r.json.checkpoints")))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["r.json", "tiny.json", "whole.json"])
 
     def test_resuming_with_other_settings_is_refused(self):
         self.write()
@@ -126,6 +136,25 @@ class TrainTest(InFolder):
         self.write(settings={"noise": 3})
         self.expect_refused(
             ["-o", "r.json", "--resume"], "r.json: holds run hard with seed 1", "--force")
+
+    def test_resuming_with_another_build_is_refused_and_begun_anew_without_its_checkpoints(self):
+        self.write()
+        done = self.train("-o", "r.json", "--only", "soft", "--keep-checkpoints")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = self.result()
+        result["context"]["build_id"] = "0123456789abcdef"
+        with open(self.path("r.json"), "w", encoding="utf-8") as file:
+            json.dump(result, file)
+        self.expect_refused(["-o", "r.json", "--only", "soft", "--resume"],
+                            "r.json: was made by another build", "PyTorch", "--force")
+        path = self.path("r.json.checkpoints/soft-seed1.json")
+        with open(path, encoding="utf-8") as file:
+            checkpoint = strict(file.read())
+        checkpoint["parameters"]["output.b"]["values"][0] += 1
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(checkpoint, file)
+        self.assertEqual(self.train("-o", "r.json", "--only", "soft", "--force").returncode, 0)
+        self.assertEqual(self.runs()[0]["result"], result["runs"][0]["result"])
 
     def test_a_run_that_diverges_is_told_and_the_others_go_on(self):
         self.write()
@@ -172,6 +201,7 @@ class TrainTest(InFolder):
         self.expect_refused([*output, "--only", "sofd"], "--only", "'soft'")
         self.expect_refused([*output, "--quick"], "tiny.json: profiles: has no quick")
         self.expect_refused([*output, "-j", "0"], "--jobs")
+        self.expect_refused([*output, "--checkpoint-seconds", "nan"], "--checkpoint-seconds")
         self.expect_refused([*output, "--stepps", "3"], "--stepps")
         self.expect_refused(["-o", "nowhere/r.json"], "nowhere")
         self.expect_refused(["-o", "tiny.json", "--force"], "tiny.json")
@@ -187,15 +217,35 @@ class TrainTest(InFolder):
             file.write("{")
         self.expect_refused(output, "tiny.json: ")
 
-    def test_without_the_trainer_beside_it_the_program_says_where_it_belongs(self):
-        program = self.path("attnbench")
-        shutil.copy(PROGRAM, program)
-        done = subprocess.run([program, "train", "e.json", "-o", "r.json"], capture_output=True, text=True,
-                              timeout=60, check=False)
-        self.assertEqual(done.returncode, 2)
-        self.assertEqual(done.stdout, "")
-        self.assertIn(f"train: cannot start {self.path('attnbench-train')}", done.stderr)
-        self.assertIn("libtorch", done.stderr)
+    def test_what_is_not_there_is_told_before_anything_is_trained(self):
+        self.write()
+        output = ["-o", "r.json"]
+        self.expect_refused([*output, "--device", "cuda"], "--device: 'cuda' is not there")
+        self.expect_refused([*output, "--device", "gpu"], "--device: unknown device 'gpu'")
+        self.write(settings={"mechanism": "none"}, alternatives=[
+            {"name": "a", "settings": {"mechanism": "none", "encoder_units": 9}}])
+        self.expect_refused(output, "tiny.json: alternatives[0].settings.encoder_units")
+        self.write()
+        os.mkdir(self.path("without"))
+        with open(self.path("without/torch.py"), "w", encoding="utf-8") as file:
+            file.write("raise ModuleNotFoundError(\"No module named 'torch'\")\n")
+        self.expect_refused(output, "No module named 'torch'", "attnbench train needs PyTorch",
+                            "apt-get install python3-torch", "pip install torch",
+                            PYTHONPATH=self.path("without"))
+
+    def test_a_place_for_checkpoints_that_cannot_be_used_is_refused(self):
+        self.write()
+        folder = self.path("r.json.checkpoints")
+        with open(folder, "w", encoding="utf-8"):
+            pass
+        self.expect_refused(["-o", "r.json"], "r.json.checkpoints: is there and is no folder")
+        os.remove(folder)
+        os.makedirs(os.path.join(folder, "hard-seed2.json"))
+        self.expect_refused(["-o", "r.json"], "hard-seed2.json: is there and is not a file")
+        descriptor = os.open(folder, os.O_RDONLY)
+        self.addCleanup(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        self.expect_refused(["-o", "r.json"], "another `attnbench train` writes there")
 
     def test_the_repositorys_experiments_are_as_their_schema_says(self):
         folder = os.path.join(ROOT, "experiments", "training")

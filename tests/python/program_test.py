@@ -226,7 +226,7 @@ class Kinds(ProgramTest):
             with open(path, encoding="utf-8") as file:
                 if "kind" in json.load(file)["properties"]:
                     kinds.add(os.path.basename(path).removesuffix(".schema.json"))
-        self.assertEqual(set(frames), kinds)
+        self.assertEqual(set(frames), kinds - {"checkpoint"})  # a model is no result
 
     def assert_numbers(self, frames):
         self.assertEqual(list(frames["table"]["time_ns"]), list(frames["sweep"]["median_ns"]))

@@ -40,8 +40,8 @@ class ExamplesTest(unittest.TestCase):
 
     def test_examples_are_those_of_the_program(self):
         for one in DRAWN["examples"]:
-            with self.subTest(one["task"], set=one["set"]):
-                task = tasks.Task(**one["task"])
+            with self.subTest(one["settings"], set=one["set"]):
+                task = settings.Settings(**one["settings"]).task_spec
                 made = tasks.examples(task, SETS[one["set"]], one["seed"], one["first"],
                                       one["count"])
                 first, arrays = made[0], []

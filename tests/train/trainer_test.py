@@ -114,11 +114,17 @@ class FirstSteps(TrainTest):
         self.assertAlmostEqual(math.sqrt(squares), 0.1 * 0.01, places=6)
 
     def test_numbers_that_are_no_longer_finite_end_the_run_in_their_step(self):
-        for name in ("soft", "monotonic"):
-            made = trainer.Trainer(run_of(name, steps=5, learning_rate=1e30))
-            with self.assertRaisesRegex(trainer.Diverged, "^in step 2"):
-                while not made.is_done:
-                    made.step()
+        # A loss that is not finite, and energies that the functions refuse.
+        for parameter, message in (("output.b", "in step 2 the loss is nan"),
+                                   ("attention.b", "in step 2: keys must be numbers")):
+            made = trainer.Trainer(run_of("monotonic"))
+            made.step()
+            with torch.no_grad():
+                made.parameters[parameter][0] = math.nan
+            with self.assertRaisesRegex(trainer.Diverged, message):
+                made.step()
+            with self.assertRaisesRegex(trainer.Diverged, "in step 1"):
+                made.evaluate(8)
 
 
 class Resumed(TrainTest):
@@ -239,7 +245,7 @@ class Mechanisms(TrainTest):
             for name in (*attention.PORTABLE, "none"):
                 attention.make(Settings(mechanism=name))
             with self.assertRaisesRegex(
-                    DataError, "newcomer needs the native library; .*soft, .*no library"):
+                    DataError, "newcomer: needs the native library; .*soft, .*no library"):
                 attention.make(Settings(mechanism="newcomer"))
 
     def test_clipped_alpha_is_the_exact_one_until_its_denominator_is_clipped(self):

@@ -47,10 +47,11 @@ def make(settings, device="cpu"):
         try:
             library.load()
         except ImportError as error:
-            raise DataError(f"mechanism {name} needs the native library; without it there are"
-                            f" {', '.join(PORTABLE)}: {error}") from None
+            raise DataError(
+                f"mechanism {name}", "needs the native library; without it there are"
+                f" {', '.join(PORTABLE)}: {error}") from None
         if torch.device(device).type != "cpu":
-            raise DataError(f"mechanism {name} runs on the CPU; on {device} there are"
+            raise DataError(f"mechanism {name}", f"runs on the CPU; on {device} there are"
                             f" {', '.join(PORTABLE)}")
     return EnergyAttention(settings)
 

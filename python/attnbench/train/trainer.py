@@ -84,7 +84,10 @@ class Trainer:
     def evaluate(self, count) -> dict:
         """Gives `result` of a run, of the first `count` held-out sequences. Raises Diverged."""
         with _diverges(self.steps_done):
-            return evaluation.evaluate(self.model, self.run, count)
+            found = evaluation.evaluate(self.model, self.run, count)
+        if not math.isfinite(found["loss"]):
+            raise Diverged(f"in step {self.steps_done} the held-out loss is {found['loss']}")
+        return found
 
     def example(self) -> dict:
         """Gives `example` of a run. Raises Diverged."""

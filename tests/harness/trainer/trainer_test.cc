@@ -289,6 +289,7 @@ TEST(Trainer, RefusesACheckpointOfAnotherModelByName) {
 // The trainer in Python is held to the same file.
 TEST(Trainer, StartsFromTheParametersThatWereStored) {
   const Json drawn = ReadJsonFile("tests/train/drawn.json");
+  ASSERT_FALSE(drawn["parameters"].empty());
   for (const Json& one : drawn["parameters"]) {
     TrainingRun run;
     run.settings = FromJson<TrainingSettings>(one["settings"], "drawn.json");

@@ -4,24 +4,20 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/json_file.h"
-#include "harness/training/tasks.h"
+#include "harness/training/settings.h"
 #include "mechanisms/training/noise.h"
 #include "tests/support/digest.h"
 
 namespace attnbench {
 namespace {
 
-Task TaskFrom(const Json& json) {
-  return {.name = json["task"],
-          .least_symbols = json["least_symbols"],
-          .most_symbols = json["most_symbols"],
-          .frame_noise = json["frame_noise"]};
-}
-
 TEST(Drawn, ExamplesAreThoseThatWereStored) {
-  for (const Json& one : ReadJsonFile("tests/train/drawn.json")["examples"]) {
+  const Json drawn = ReadJsonFile("tests/train/drawn.json");
+  ASSERT_FALSE(drawn["examples"].empty());
+  for (const Json& one : drawn["examples"]) {
     SCOPED_TRACE(one.dump());
-    const Task task = TaskFrom(one["task"]);
+    const Task task =
+        FromJson<TrainingSettings>(one["settings"], "settings").task_spec();
     const ExampleSet set = one["set"] == "training" ? ExampleSet::kTraining
                                                     : ExampleSet::kHeldOut;
     testing::Digest digest;
@@ -41,7 +37,9 @@ TEST(Drawn, ExamplesAreThoseThatWereStored) {
 }
 
 TEST(Drawn, NoiseIsThatWhichWasStored) {
-  for (const Json& one : ReadJsonFile("tests/train/drawn.json")["noise"]) {
+  const Json drawn = ReadJsonFile("tests/train/drawn.json");
+  ASSERT_FALSE(drawn["noise"].empty());
+  for (const Json& one : drawn["noise"]) {
     SCOPED_TRACE(one.dump());
     std::vector<float> noise;
     for (Index i = 0; i < one["outputs"]; ++i) {
