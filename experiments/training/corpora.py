@@ -176,13 +176,15 @@ class Speech:
                 os.path.join(sounds, f"{name}.wav"))
 
         # Threads will do: most of the time is in flite's own processes.
-        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool, \
-                contextlib.closing(pool.map(speak, range(len(self.asked)))) as made:
-            for number, one in enumerate(made, 1):
+        pool = concurrent.futures.ThreadPoolExecutor(self.jobs)
+        try:
+            for number, one in enumerate(pool.map(speak, range(len(self.asked))), 1):
                 if number % TELL_EVERY == 0:
                     print(f"{number} of {len(self.asked)} utterances are spoken",
                           file=sys.stderr, flush=True)
                 yield one
+        finally:  # an interrupt does not wait for those that were not begun
+            pool.shutdown(cancel_futures=True)
 
 
 MAKERS = {"graphemes": Graphemes, "speech": Speech}

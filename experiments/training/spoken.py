@@ -18,6 +18,7 @@ RATE = 16_000
 # speeds than their three).
 LEAST_SPEED, MOST_SPEED = 0.8, 1.25
 SNR_DB = 15
+LEVEL = 1000  # root mean square
 # The usual ones of speech recognition.
 HOP, WINDOW, FFT = 160, 400, 512  # 10 ms, 25 ms
 BANDS = 40
@@ -60,6 +61,8 @@ def spoken(text, voice, is_changed, random, path):
         samples = numpy.interp(
             numpy.arange(0, len(samples) - 1, speed), numpy.arange(len(samples)), samples)
         ends = ends / speed
+    # The speakers are not equally loud.
+    samples *= LEVEL / samples.std()
     return Spoken(phones, ends.tolist(), log_mel(in_noise(samples, random)))
 
 

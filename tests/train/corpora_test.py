@@ -59,9 +59,11 @@ class CorporaTest(InFolder):
         self.assertEqual(os.listdir(self.folder), [])
 
     def program(self, *arguments, **more):
-        return subprocess.Popen(
+        run = subprocess.Popen(
             [sys.executable, PROGRAM, *arguments, "-o", self.path("made")],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
+        self.addCleanup(run.kill)
+        return run
 
     def assert_equal_folders(self, one, other):
         files = sorted(glob.glob("**", root_dir=self.path(one), recursive=True))
@@ -171,7 +173,8 @@ class SpeechTest(CorporaTest):
         self.assertRegex(self.facts["source"], "wordnet-base 1:3.0-37.* flite 2.2-5")
 
     def test_phones_end_where_the_sound_ends(self):
-        rows = self.make("speech", "made", "--utterances", "24", "-j", "2")[0]
+        with mock.patch.object(spoken, "SNR_DB", 60):
+            rows = self.make("speech", "made", "--utterances", "24", "-j", "2")[0]
         frames = [self.frames(row) for row in rows]
         in_training = numpy.concatenate([
             one for one, row in zip(frames, rows) if row["split"] == "train"])
@@ -180,14 +183,11 @@ class SpeechTest(CorporaTest):
         for row, of_row in zip(rows, frames):
             ends = [float(end) / 0.03 for end in row["ends_seconds"].split()]
             loudness = of_row.mean(1)
-            # The last phones are quiet.
-            inside = loudness[int(ends[0]):int(ends[-3])].mean()
-            behind = loudness[int(ends[-1]) + 3:].mean()
+            loud = numpy.nonzero(loudness > loudness.min() + 0.3)[0]
             with self.subTest(row["id"]):
                 self.assertLess(ends[-1], len(of_row))
-                self.assertGreater(inside, behind + 0.5)
-                loud = numpy.nonzero(loudness > (inside + behind) / 2)[0]
-                self.assertLess(abs(loud[-1] + 1 - ends[-1]), 5)
+                if row["speaker"] != "rms":  # whose pauses hum
+                    self.assertLess(abs(loud[-1] + 1 - ends[-1]), 2.5)
 
     def frames(self, row):
         made = numpy.load(self.path(f"made/features/{row['id']}.npy"))
@@ -233,10 +233,8 @@ class SpeechTest(CorporaTest):
                     ("echo Voices available: kal awb_time kal16 awb rms",
                      "lists kal, awb_time, kal16, awb, rms, not 'slt'"),
                     ("echo broken >&2; exit 3", "exit code 3", "broken"),
-                    # It says what it would speak, and writes no sound.
-                    ("echo Voices available: kal16 awb rms slt; "
-                     "while [ $# -gt 1 ]; do shift; done; "
-                     f"case $1 in *.wav) cp {self.empty_sound()} $1; echo a:9.5;; esac",
+                    ("[ $1 = -lv ] && echo Voices available: kal16 awb rms slt && exit; "
+                     f"echo a:9.5; cp {self.empty_sound()} $7",
                      "made 0 s of sound", "is the disk of")):
                 with open(flite, "w", encoding="utf-8") as file:
                     file.write(f"#!/bin/sh\n{text}\n")
