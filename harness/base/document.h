@@ -213,17 +213,13 @@ struct SchemaMaker {
   Json required = Json::array();
 
   template <class T>
-  void operator()(const char* name, const T& value, const Rule& rule = {}) {
+  void operator()(const char* name, const T& /*value*/, const Rule& rule = {}) {
     properties[name] =
         rule.definition.empty() ? Schema<T>(rule) : Defined(rule.definition);
     if (rule.description != nullptr) {
       properties[name]["description"] = rule.description;
     }
     if (!rule.may_be_absent && !rule.absent_if_unset) required.push_back(name);
-    if constexpr (std::integral<T> || std::floating_point<T> ||
-                  std::same_as<T, std::string>) {
-      if (rule.may_be_absent) properties[name]["default"] = Write(value);
-    }
   }
 };
 

@@ -28,8 +28,14 @@ struct JsonForm<SomeSettings> {
     FromJson<TrainingSettings>(json, place);  // names what is wrong here
     return {json};
   }
+  // The trainer in Python has the defaults from here.
   static Json Schema(const Rule& /*rule*/) {
-    return SchemaOf<TrainingSettings>();
+    Json schema = SchemaOf<TrainingSettings>();
+    const Json defaults = ToJson(TrainingSettings());
+    for (const auto& [name, value] : defaults.items()) {
+      schema["properties"][name]["default"] = value;
+    }
+    return schema;
   }
 };
 

@@ -132,7 +132,8 @@ class Started(InFolder):
         bare = self.write("bare", f'#!/bin/sh\nexec {SYSTEM} -S "$@"\n', stat.S_IRWXU)
         for command in (("draw", "r.json"), ("report", "r.json", "-o", "r.html"),
                         ("compare", "r.json", "r.json"), ("claims", "--judge", "--results", "."),
-                        ("advise",), ("show", os.path.join(ROOT, "results/advice.json"))):
+                        ("advise",), ("train", "e.json", "-o", "o.json"),
+                        ("show", os.path.join(ROOT, "results/advice.json"))):
             self.refused(ATTNBENCH, *command, ATTNBENCH_PYTHON=bare, parts=(
                 f"attnbench: {SYSTEM}: No module named '", f"attnbench {command[0]} needs",
                 "ATTNBENCH_PYTHON names another"))

@@ -207,12 +207,12 @@ class TrainTest(InFolder):
         self.expect_refused(["-o", "tiny.json", "--force"], "tiny.json")
         self.write(settings={"stepps": 3})
         self.expect_refused(
-            output, "tiny.json: alternatives[1].settings: unknown key 'stepps'", "'steps'")
+            output, "tiny.json: alternatives[1].settings: unknown member 'stepps'", "'steps'")
         for size in ("dim", "encoder_units", "embedding", "num_contexts"):
             self.write(settings={size: 10**12})
-            self.expect_refused(output, f"settings.{size}: ", "from 1 to 1024")
+            self.expect_refused(output, f"settings: {size} is ", "from 1 up to 1024")
         self.write(more=1)
-        self.expect_refused(output, "tiny.json: unknown key 'more'")
+        self.expect_refused(output, "tiny.json: unknown member 'more'")
         with open(self.path("tiny.json"), "w", encoding="utf-8") as file:
             file.write("{")
         self.expect_refused(output, "tiny.json: ")

@@ -19,6 +19,11 @@ sys.path.insert(0, os.path.join(ROOT, "docs", "examples", "own_data"))
 import make  # noqa: E402, in a folder that the line before names
 
 
+def rows(table):
+    """Those of the utterances."""
+    return [line.split("\t") for line in table.split("\n")[1:-1]]
+
+
 class FolderTest(InFolder):
     def setUp(self):
         super().setUp()
@@ -61,9 +66,9 @@ class FolderTest(InFolder):
         self.refused_text("utterances.tsv", change, line, *parts)
 
     def refused_features(self, array, *parts):
-        numpy.save(self.path("features/utterance02.npy"), array)
+        numpy.save(self.path("features/utterance0002.npy"), array)
         with self.subTest(parts=parts):
-            self.refused("utterances.tsv:4", "features/utterance02.npy ", *parts)
+            self.refused("utterances.tsv:4", "features/utterance0002.npy ", *parts)
 
 
 class Read(FolderTest):
@@ -75,8 +80,8 @@ class Read(FolderTest):
                                   for one in data.examples(set_, 1, 0, 5 + 10 * (set_ == 32))),
             "source": "docs/examples/own_data/make.py"})
         made = data.examples(tasks.HELD_OUT, 7, 1, 4)
-        rows = [line.split("\t") for line in self.text("utterances.tsv").split("\n")[2:6]]
-        for one, (name, _, target, ends) in zip(made, rows, strict=True):
+        there = rows(self.text("utterances.tsv"))[1:5]
+        for one, (name, _, target, ends) in zip(made, there, strict=True):
             numpy.testing.assert_array_equal(
                 one.source, numpy.load(self.path(f"features/{name}.npy")))
             self.assertEqual(one.source.dtype, numpy.float32)
@@ -98,17 +103,22 @@ class Read(FolderTest):
             self.assertNotEqual(other, first)
         self.assertEqual(first[10:] + epoch(1)[:3], [
             one.source.tobytes() for one in data.examples(tasks.TRAINING, 1, 10, 8)])
+        pairs = {numpy.load(self.path(f"features/{name}.npy")).tobytes(): target.split(" ")
+                 for name, _, target, _ in rows(self.text("utterances.tsv"))}
+        for one in data.examples(tasks.TRAINING, 1, 0, 15):
+            self.assertEqual([2 + make.WORDS.index(word)
+                              for word in pairs[one.source.tobytes()]], one.target.tolist()[:-1])
         self.assertFalse(set(first) & {
             one.source.tobytes() for one in data.examples(tasks.HELD_OUT, 1, 0, 5)})
 
     def test_every_file_that_is_read_counts_in_the_hash(self):
         before = self.read().facts["hash"]
-        numpy.save(self.path("features/utterance19.npy"), numpy.ones((30, 6), "float32"))
+        numpy.save(self.path("features/utterance0019.npy"), numpy.ones((30, 6), "float32"))
         hashes = {before, self.read().facts["hash"]}
         for name, old, new in (("vocabulary.txt", "west", "west\nup"),
                                ("about.json", "10", "20"),
-                               ("utterances.tsv", "utterance19\ttrain\t",
-                                "utterance19\ttrain\tnorth ")):
+                               ("utterances.tsv", "utterance0019\ttrain\t",
+                                "utterance0019\ttrain\tnorth ")):
             self.write(name, self.text(name).replace(old, new))
             if name == "utterances.tsv":
                 self.write(name, self.text(name).replace(
@@ -129,7 +139,7 @@ class Read(FolderTest):
         self.assertIsNone(data.examples(tasks.TRAINING, 1, 0, 1)[0].ends)
 
     def test_ends_in_seconds_become_frames_and_the_last_may_be_cut(self):
-        name = "features/utterance00.npy"
+        name = "features/utterance0000.npy"
         frames = numpy.load(self.path(name))
         table = self.text("utterances.tsv").replace("\tends", "\tends_seconds")
         first, *rest = table.split("\n")
@@ -186,8 +196,8 @@ class Refused(FolderTest):
         self.refused_row(3, "the split is 'test'; expected train or held_out", split="test")
         self.refused_row(4, "the id is '../a'", id="../a")
         self.refused_row(4, "the id is ''", id="")
-        self.refused_row(9, "the id 'utterance00' is there twice, first in line 2",
-                         id="utterance00")
+        self.refused_row(9, "the id 'utterance0000' is there twice, first in line 2",
+                         id="utterance0000")
         self.refused_row(5, "the target is empty", target="")
         self.refused_row(5, "the target has 'up', which is not in the vocabulary",
                          target="north up")
@@ -215,12 +225,12 @@ class Refused(FolderTest):
         self.refused_row(2, "'x' is no end", target="east", ends="x")
         self.refused_row(2, "'0' is no end", target="east", ends="0")
         os.remove(self.path("about.json"))
-        frames = len(numpy.load(self.path("features/utterance00.npy")))
+        frames = len(numpy.load(self.path("features/utterance0000.npy")))
         self.refused_row(2, f"the last end is {frames + 1} entries", f"which has {frames}",
                          target="east", ends=str(frames + 1))
 
     def test_features_that_are_none(self):
-        good = numpy.load(self.path("features/utterance02.npy"))
+        good = numpy.load(self.path("features/utterance0002.npy"))
         self.refused_features(good[:, :5], "has frames of 5 numbers; those before have 6")
         self.refused_features(good[0], "has the shape [6]; expected [frames, dims]")
         self.refused_features(good[:0], "has the shape [0, 6]")
@@ -231,11 +241,11 @@ class Refused(FolderTest):
             bad[3, 1] = wrong
             self.refused_features(bad, "is not finite in float32, at number 2 of frame 4")
         for data in (b"", b"\x93NUMPY\x01\x00v\x00{", b"text"):
-            self.write("features/utterance02.npy", data)
-            self.refused("utterances.tsv:4", "features/utterance02.npy is no array of numpy")
-        os.remove(self.path("features/utterance02.npy"))
+            self.write("features/utterance0002.npy", data)
+            self.refused("utterances.tsv:4", "features/utterance0002.npy is no array of numpy")
+        os.remove(self.path("features/utterance0002.npy"))
         self.refused("utterances.tsv:4",
-                     "features/utterance02.npy cannot be read: No such file")
+                     "features/utterance0002.npy cannot be read: No such file")
 
     def test_what_is_said_about_the_data(self):
         for about, place, *parts in (

@@ -162,6 +162,14 @@ class OneDecoder(TrainTest):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
+    def changed(self, name, parameter, change):
+        """A trained model, one of whose parameters is changed, and its checkpoint."""
+        saved = trained(name)[0].save()
+        saved.parameters[parameter] = change(saved.parameters[parameter])
+        made = trainer.Trainer(saved.run)
+        made.restore(saved, "c.json")
+        return made, saved
+
     def program_makes(self, saved, command):
         """What a command of the program says of a checkpoint."""
         model, output = (os.path.join(self.folder.name, name) for name in ("c.json", "o.json"))
@@ -173,13 +181,14 @@ class OneDecoder(TrainTest):
             return json.load(file)
 
     def held_out(self, run):
-        return tasks.examples(run.settings.task_spec, tasks.HELD_OUT, 1, 0, SEQUENCES)
+        return run.settings.examples(tasks.HELD_OUT, 1, 0, SEQUENCES)
 
     def test_the_program_decodes_what_python_decodes(self):
         for name in MODELS:
-            made, _ = trained(name)
+            # Early in training biases decide what is said.
+            made, saved = self.changed(name, "output.b", numpy.zeros_like)
             is_hard = made.run.settings.is_monotonic
-            sequences = self.program_makes(made.save(), "decode")["sequences"]
+            sequences = self.program_makes(saved, "decode")["sequences"]
             examples = self.held_out(made.run)
             symbols = [[one["symbol"] for one in sequence["outputs"]] for sequence in sequences]
             self.assertGreater(len(set(sum(symbols, []))), 4, f"{name} says the same of all")
@@ -218,19 +227,15 @@ class OneDecoder(TrainTest):
 
     def test_the_program_has_pythons_energies(self):
         for name in MODELS:
-            made, _ = trained(name)
-            if not made.run.settings.is_monotonic:
+            if not run_of(name).settings.is_monotonic:
                 continue
             # Few entries are chosen, so that an output's mass tells all of its energies.
-            saved = made.save()
-            saved.parameters["attention.r"] -= 3
+            made, saved = self.changed(name, "attention.r", lambda r: numpy.array(r - 3, r.dtype))
             found = self.program_makes(saved, "diagnose")["mass"]
-            shifted = trainer.Trainer(made.run)
-            shifted.restore(saved, "c.json")
             batch = batch_of(self.held_out(made.run))
             with torch.no_grad():
-                encoding = shifted.model.encode(batch)
-                energies = shifted.model.decode(
+                encoding = made.model.encode(batch)
+                energies = made.model.decode(
                     encoding, encoding.first, batch.previous).attended.energies
             mass = monotonic_attention(energies=energies, lengths=batch.lengths).sum(3).squeeze(1)
             is_output = (batch.targets >= 0).t()
@@ -247,6 +252,23 @@ class Mechanisms(TrainTest):
             with self.assertRaisesRegex(
                     DataError, "newcomer: needs the native library; .*soft, .*no library"):
                 attention.make(Settings(mechanism="newcomer"))
+
+    def test_an_output_may_depend_on_energies_of_those_before_it(self):
+        def accumulated(_, energies, lengths=torch.ones(1)):
+            beyond = torch.arange(energies.size(3)) >= lengths.view(-1, 1, 1, 1)
+            return energies.cumsum(2).masked_fill(beyond, -math.inf).softmax(3)
+
+        with mock.patch.object(attention, "energy_attention", accumulated), \
+                mock.patch.object(library, "load"):
+            made = trainer.Trainer(run_of("soft", mechanism="newcomer"))
+            batch = batch_of(made.run.settings.examples(tasks.HELD_OUT, 1, 0, 5))
+            with torch.no_grad():
+                encoding = made.model.encode(batch)
+                together = made.model.decode(encoding, encoding.first, batch.previous).logits
+                state = encoding.first
+                for i, symbols in enumerate(batch.previous):
+                    logits, _, state = made.model.decode(encoding, state, symbols[None])
+                    self.assertTrue(torch.allclose(logits[0], together[i], 1e-4, 1e-5), i)
 
     def test_clipped_alpha_is_the_exact_one_until_its_denominator_is_clipped(self):
         torch.manual_seed(1)

@@ -34,7 +34,8 @@ def make(settings, device="cpu"):
             follow those that left the state `last`. noise [B, 1, U, T] is added to energies of
             the choice; is_hard takes entries with p >= 1/2, as decoding does.
 
-    Raises DataError naming the mechanism if it needs the native library, and there is none.
+    Raises DataError naming the mechanism if it needs the native library, and there is none, or
+    it has none whose attention follows from energies alone.
     """
     name = settings.mechanism
     if name == "none":
@@ -50,6 +51,10 @@ def make(settings, device="cpu"):
             raise DataError(
                 f"mechanism {name}", "needs the native library; without it there are"
                 f" {', '.join(PORTABLE)}: {error}") from None
+        try:
+            energy_attention(name, torch.zeros(1, 1, 1, 1))
+        except ValueError as error:
+            raise DataError(f"mechanism {name}", str(error)) from None
         if torch.device(device).type != "cpu":
             raise DataError(f"mechanism {name}", f"runs on the CPU; on {device} there are"
                             f" {', '.join(PORTABLE)}")

@@ -18,8 +18,8 @@ TEST(Drawn, ExamplesAreThoseThatWereStored) {
     SCOPED_TRACE(one.dump());
     const Task task =
         FromJson<TrainingSettings>(one["settings"], "settings").task_spec();
-    const ExampleSet set = one["set"] == "training" ? ExampleSet::kTraining
-                                                    : ExampleSet::kHeldOut;
+    const ExampleSet set =
+        one["set"] == "training" ? ExampleSet::kTraining : ExampleSet::kHeldOut;
     testing::Digest digest;
     for (std::uint32_t n = 0; n < one["count"]; ++n) {
       const Example example = MakeExample(

@@ -114,6 +114,18 @@ TEST(ScoresOfHeldOut, ThatAreNotFiniteAreRefusedByPlace) {
       HasSubstr("c.json: its energies are not finite, at output "));
 }
 
+TEST(DecodeHeldOut, HasNoErrorOfTargetsThatAreAllEmpty) {
+  TrainingSettings settings = ChoosingSettings("monotonic");
+  settings.least_symbols = 0;
+  settings.most_symbols = 1;
+  Checkpoint checkpoint = DrawnCheckpoint(settings);
+  checkpoint.run.held_out_seed = 3;  // the fourth target is the first with one
+  EXPECT_EQ(testing::ErrorText([&] { DecodeHeldOut(checkpoint, "c.json", 3); }),
+            "c.json: the targets of its first 3 held-out sequences are empty, "
+            "so that there is no error; ask for more");
+  EXPECT_EQ(DecodeHeldOut(checkpoint, "c.json", 4).symbols, 1);
+}
+
 TEST(DecodeHeldOut, CountsEditsWithoutEndSymbolsWhateverTheThreads) {
   const Checkpoint checkpoint = DrawnCheckpoint(ChoosingSettings("mocha"));
   const TrainingRun& run = checkpoint.run;
