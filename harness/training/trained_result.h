@@ -45,6 +45,24 @@ struct Evaluation {
   }
 };
 
+// Of the held-out utterances of one speaker of own data (folder.h).
+struct SpeakerErrors {
+  std::string speaker = {};
+  // As in Evaluation and FinalEvaluation.
+  double soft_error = 0;
+  std::optional<double> hard_error = {};
+  std::optional<double> alignment_error = {}, lateness = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("speaker", self.speaker, Rule{.not_empty = true});
+    visit("soft_error", self.soft_error, Rule{.minimum = 0});
+    visit("hard_error", self.hard_error, Rule{.minimum = 0});
+    visit("alignment_error", self.alignment_error,
+          Rule{.minimum = 0, .absent_if_unset = true});
+    visit("lateness", self.lateness, Rule{.absent_if_unset = true});
+  }
+};
+
 // After the last step.
 struct FinalEvaluation : Evaluation {
   // [kHistogramBins]: how often p is in each bin of an equal part of [0, 1],
@@ -66,6 +84,7 @@ struct FinalEvaluation : Evaluation {
   // threshold, or the last if there is none: the means of |n - e| and n - e
   // over symbols.
   std::optional<double> alignment_error = {}, lateness = {};
+  std::optional<std::vector<SpeakerErrors>> speakers = {};
 
   static void Fields(auto& self, auto& visit) {
     Evaluation::Fields(self, visit);
@@ -85,6 +104,10 @@ struct FinalEvaluation : Evaluation {
                .absent_if_unset = true});
     visit("lateness", self.lateness,
           Rule{.description = "the same with its sign: above 0 it is late",
+               .absent_if_unset = true});
+    visit("speakers", self.speakers,
+          Rule{.description = "the same of the utterances of each speaker; own "
+                              "data that name them",
                .absent_if_unset = true});
   }
 };

@@ -194,6 +194,30 @@ class Trained(OwnDataTest):
             self.assertAlmostEqual(result["alignment_error"], numpy.abs(chosen - ends).mean())
             self.assertAlmostEqual(result["lateness"], (chosen - ends).mean())
 
+    def test_errors_of_a_speaker_are_of_the_utterances_of_that_speaker(self):
+        with open(self.path("words/utterances.tsv"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        speakers = ["speaker", "ann", "ann", *["bob"] * 18]
+        self.write("words/utterances.tsv", "\n".join(map("\t".join, zip(lines, speakers))))
+        run = self.runs(steps=40, curve_every=0)[1]
+        made = trainer.Trainer(run)
+        while not made.is_done:
+            made.step()
+        ann, bob = made.evaluate(5).pop("speakers")
+        self.assertEqual((ann.pop("speaker"), bob["speaker"]), ("ann", "bob"))
+        of_ann, of_all = made.evaluate(2), made.evaluate(5)
+        self.assertEqual(len(ann), 4)
+        symbols = [len(one.target) - 1 for one in run.settings.examples(tasks.HELD_OUT, 1, 0, 5)]
+        for name, of_speaker in ann.items():
+            self.assertAlmostEqual(of_speaker, of_ann[name])
+            self.assertAlmostEqual(
+                of_speaker * sum(symbols[:2]) + bob[name] * sum(symbols[2:]),
+                of_all[name] * sum(symbols))
+        result = self.train(steps=5)
+        validate(result, "trained")
+        self.assertEqual([one["speaker"] for one in result["runs"][0]["result"]["speakers"]],
+                         ["ann", "bob"])
+
     def test_what_is_wrong_is_told_in_a_line_before_anything_is_trained(self):
         self.write("words.json", json.dumps(self.experiment))
         text = self.text("words/utterances.tsv")

@@ -2,6 +2,8 @@
 `result`, `curve` and `example` of results/schema/trained.schema.json have.
 """
 
+import collections
+
 import torch
 from torch.nn.functional import cross_entropy
 
@@ -12,6 +14,7 @@ OF_CURVE = ("soft_error", "hard_error", "loss", "selected_mass", "discrete_share
 # Below and above these bounds a p counts as discrete.
 ALMOST_ZERO, ALMOST_ONE = 0.05, 0.95
 BINS = 20  # of p_histogram
+OF_EXAMPLE = ("symbols", "soft", "hard", "ends", "away", "late")  # sums over each speaker's
 EXAMPLE_OF = 32  # the first held-out sequences
 
 
@@ -33,7 +36,7 @@ def evaluate(model, run, count):
             decoded.logits.flatten(0, 1), batch.targets.flatten(), ignore_index=NO_TARGET,
             reduction="sum"))
         sums.add("outputs", is_output)
-        sums.add("symbols", is_output[1:])
+        sums.add_symbols(examples)
         sums.add_edits("soft", model.decode_greedily(encoding, False), examples)
         if made.mechanism == "memory":
             sums.add_spread(model.attention.context_weights(encoding.prepared), batch.lengths)
@@ -89,16 +92,26 @@ class _Sums:
 
     def __init__(self):
         self.of = dict.fromkeys(
-            ("loss", "outputs", "symbols", "soft", "hard", "mass", "looks", "discrete", "spread",
-             "spread_sequences", "ends", "away", "late"), 0.0)
+            ("loss", "outputs", "mass", "looks", "discrete", "spread", "spread_sequences",
+             *OF_EXAMPLE), 0.0)
+        self.of_speaker = collections.defaultdict(lambda: dict.fromkeys(OF_EXAMPLE, 0.0))
         self.histogram = torch.zeros(BINS, dtype=torch.double)
 
     def add(self, name, numbers):
         self.of[name] += numbers.sum(dtype=torch.double).item()
 
+    def _add_of(self, example, name, number):
+        self.of[name] += number
+        if example.speaker is not None:
+            self.of_speaker[example.speaker][name] += number
+
+    def add_symbols(self, examples):
+        for one in examples:
+            self._add_of(one, "symbols", len(one.target) - 1)
+
     def add_edits(self, name, outputs, examples):
         for output, one in zip(outputs, examples):
-            self.of[name] += tasks.edit_distance(output, one.target[:-1])
+            self._add_of(one, name, tasks.edit_distance(output, one.target[:-1]))
 
     def add_choices(self, attended, is_output):
         alpha = attended.alpha.squeeze(1) * is_output.t().unsqueeze(2)
@@ -122,9 +135,9 @@ class _Sums:
             table = table[:len(one.ends)]
             n = torch.where(table.sum(1) > 0, table.argmax(1) + 1, len(one.source))
             late = n - torch.from_numpy(one.ends)
-            self.add("ends", torch.ones_like(late))
-            self.add("late", late)
-            self.add("away", late.abs())
+            for name, numbers in (("ends", torch.ones_like(late)), ("late", late),
+                                  ("away", late.abs())):
+                self._add_of(one, name, numbers.sum(dtype=torch.double).item())
 
     def add_spread(self, alpha, lengths):
         """How wide the K contexts lie over the source, beside uniform ones: of alpha [B, K, T],
@@ -148,19 +161,27 @@ class _Sums:
 
     def result(self, settings):
         of = self.of
-        symbols = max(of["symbols"], 1.0)
-        found = {
-            "soft_error": of["soft"] / symbols, "hard_error": None,
-            "loss": of["loss"] / of["outputs"], "selected_mass": None, "discrete_share": None}
+        found = {"loss": of["loss"] / of["outputs"], "selected_mass": None,
+                 "discrete_share": None, **_errors(of, settings)}
         if settings.is_monotonic:
-            found["hard_error"] = of["hard"] / symbols
             found["selected_mass"] = of["mass"] / of["outputs"]
             found["discrete_share"] = of["discrete"] / of["looks"] if of["looks"] > 0 else 0.0
             if of["looks"] > 0:
                 found["p_histogram"] = (self.histogram / of["looks"]).tolist()
-        if of["ends"] > 0:
-            found["alignment_error"] = of["away"] / of["ends"]
-            found["lateness"] = of["late"] / of["ends"]
         if of["spread_sequences"] > 0:
             found["context_spread"] = of["spread"] / of["spread_sequences"]
+        if self.of_speaker:
+            found["speakers"] = [{"speaker": speaker, **_errors(sums, settings)}
+                                 for speaker, sums in sorted(self.of_speaker.items())]
         return found
+
+
+def _errors(of, settings):
+    """What follows from sums of OF_EXAMPLE."""
+    symbols = max(of["symbols"], 1.0)
+    found = {"soft_error": of["soft"] / symbols,
+             "hard_error": of["hard"] / symbols if settings.is_monotonic else None}
+    if of["ends"] > 0:
+        found["alignment_error"] = of["away"] / of["ends"]
+        found["lateness"] = of["late"] / of["ends"]
+    return found

@@ -4,7 +4,7 @@
     utterances.tsv         the names of its columns, then an utterance a line, between tabs:
                            id, split (train or held_out), target (symbols between blanks), and
                            perhaps source (symbols), ends or ends_seconds (a number for each
-                           symbol of the target: where it ends in the source)
+                           symbol of the target: where it ends in the source), speaker
     features/ID.npy        floats [frames, dims], where there is no column source
     source_vocabulary.txt  a symbol of sources a line, where there is one
     about.json             perhaps: source (a text: origin, version, licence), frame_ms
@@ -89,7 +89,7 @@ class Folder:
         if source is None:
             source = self._frames(one, self._bytes(one))
         ends = None if one.ends is None else numpy.minimum(one.ends, len(source))
-        return tasks.Example(source, one.target, ends)
+        return tasks.Example(source, one.target, ends, one.speaker)
 
     def _bytes(self, one):
         path = os.path.join(self.tables.folder, "features", one.id + ".npy")

@@ -60,6 +60,7 @@ class Example:
     target: numpy.ndarray  # int64 [U], with END
     # Where each symbol of the target but END ends, in entries of the source; of own data.
     ends: Optional[numpy.ndarray] = None
+    speaker: Optional[str] = None  # of own data that name it
 
 
 def examples(task, which, seed, first, count):
