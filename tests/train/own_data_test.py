@@ -157,6 +157,9 @@ class Trained(OwnDataTest):
         self.write("words/utterances.tsv", "\n".join(rows))
         self.write("words/vocabulary.txt", "x\ny\n")
         self.write("words/source_vocabulary.txt", "a\nb\nc\n")
+        # Its position encoding needs the length of the longest source.
+        self.experiment["alternatives"].append({"name": "memory", "settings": {
+            "mechanism": "memory", "num_contexts": 4, "position_encoding": "raw"}})
         result = self.train(steps=20, curve_every=0)
         self.check_decoding(result, "r.json")
         shape = self.document("r.json.checkpoints/soft-seed1.json")["parameters"][

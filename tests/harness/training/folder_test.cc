@@ -153,15 +153,15 @@ TEST_F(FolderTest, SettingsOfOwnDataHaveAFolderAndItsFactsAndNoOthersDo) {
   EXPECT_EQ(refusal(settings_), "");
   TrainingSettings other = settings_;
   other.data_facts->source_vocabulary = 4;
-  EXPECT_THAT(refusal(other), HasSubstr("s.data_facts: expected one of"));
+  EXPECT_THAT(refusal(other), HasSubstr("s: data_facts: expected one of"));
   other.data_facts.reset();
-  EXPECT_THAT(refusal(other), HasSubstr("s.data_facts: is missing"));
+  EXPECT_THAT(refusal(other), HasSubstr("s: data_facts: is missing"));
   other.data.reset();
-  EXPECT_THAT(refusal(other), HasSubstr("s.data: is missing"));
+  EXPECT_THAT(refusal(other), HasSubstr("s: data: is missing"));
   other.task = "copy";
   EXPECT_EQ(refusal(other), "");
   other.data = "words";
-  EXPECT_THAT(refusal(other), HasSubstr("s.data: is for task folder"));
+  EXPECT_THAT(refusal(other), HasSubstr("s: data: is for task folder"));
 }
 
 }  // namespace
