@@ -5,8 +5,8 @@
 #   --tools   also what check.sh and cpack need: clang and its tools, shellcheck,
 #             Slurm, a browser, dpkg's tools
 #   --peers   also what peers.sh needs: PyTorch on OpenBLAS
-#   --training   also what `attnbench train` and the operators for PyTorch are built
-#             with: libtorch, PyTorch
+#   --training   also PyTorch, which `attnbench train` runs on, and libtorch, which
+#             the operators for PyTorch are built with
 #   --check   only say what is missing: exit 0 if nothing, 1 otherwise
 #   --help    this text
 # example: scripts/setup.sh --tools --check

@@ -63,22 +63,4 @@ Checkpoint ReadCheckpoint(const std::string& path) {
   return checkpoint;
 }
 
-void CheckIsOf(const Checkpoint& checkpoint, const TrainingRun& run,
-               const std::string& path) {
-  const Json theirs = ToJson(checkpoint.run), ours = ToJson(run);
-  if (theirs == ours) return;
-  const Json& there = theirs["settings"];
-  for (const auto& [key, value] : ours["settings"].items()) {
-    if (there[key] == value) continue;
-    throw UserError(path, fmt::format("is of a run with {} {}; expected {}",
-                                      key, there[key].dump(), value.dump()));
-  }
-  const auto name_of = [](const TrainingRun& one) {
-    return fmt::format("run {} with seed {} (held out: {})", one.name, one.seed,
-                       one.held_out_seed);
-  };
-  throw UserError(path, fmt::format("is of {}; expected {}",
-                                    name_of(checkpoint.run), name_of(run)));
-}
-
 }  // namespace attnbench

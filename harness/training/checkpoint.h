@@ -31,7 +31,7 @@ struct CheckpointArray {
 
 struct Checkpoint {
   static constexpr char kTitle[] =
-      "Checkpoint of attnbench-train: a model, as far as it is trained";
+      "Checkpoint of attnbench train: a model, as far as it is trained";
 
   int schema_version = 1;
   std::string kind = "checkpoint";
@@ -60,10 +60,6 @@ struct Checkpoint {
 // many as its shape says, or beyond f32, a step past the
 // end, or squares below 0.
 Checkpoint ReadCheckpoint(const std::string& path);
-
-// Throws UserError naming the file if the checkpoint is not of this run.
-void CheckIsOf(const Checkpoint& checkpoint, const TrainingRun& run,
-               const std::string& path);
 
 }  // namespace attnbench
 

@@ -69,10 +69,6 @@ struct Example {
   }
 };
 
-// Whether one of the first `count` targets of a set is more than its end.
-bool HasSymbols(const Task& task, ExampleSet set, std::uint64_t seed,
-                Index count);
-
 // Not of kOwnDataTask.
 Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,
                     std::uint32_t index);

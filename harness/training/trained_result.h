@@ -1,4 +1,5 @@
-// The result document of attnbench-train (results/schema/trained.schema.json).
+// The result document of `attnbench train`
+// (results/schema/trained.schema.json).
 //
 // Errors are token error rates of greedy decoding that reads its own outputs:
 // the edit distance to the target over the target's length, both without the
@@ -171,7 +172,7 @@ struct TrainedRun : TrainingRun {
 
 struct TrainedResult {
   static constexpr char kTitle[] =
-      "Result of attnbench-train: how well trained models decode";
+      "Result of attnbench train: how well trained models decode";
 
   int schema_version = 1;
   std::string kind = "trained";

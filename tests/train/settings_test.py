@@ -70,6 +70,15 @@ class SettingsTest(InFolder):
                 self.runs({**MADE_UP, "seed": 3, "settings": allowed,
                            "alternatives": [{"name": "a"}]})
 
+    def test_held_out_targets_that_are_all_empty_are_refused(self):
+        tiny = {"task": "copy", "least_symbols": 0, "most_symbols": 1}
+        for more, key in (({"held_out": 1}, "held_out"), ({"curve_held_out": 1}, "curve_held_out")):
+            self.assertIn(
+                f"e.json: alternatives[0].settings.{key}: is 1, and the targets of these sequences "
+                "of seed 3 are empty, so that there is no error; expected more of them",
+                self.error({**MADE_UP, "seed": 3, "settings": {**tiny, **more},
+                            "alternatives": [{"name": "a"}]}))
+
     def test_the_place_of_what_is_wrong_is_named(self):
         for changed, *parts in (
                 ({"more": 1}, "e.json: unknown member 'more'"),
