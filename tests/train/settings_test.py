@@ -71,12 +71,13 @@ class SettingsTest(InFolder):
                            "alternatives": [{"name": "a"}]})
 
     def test_held_out_targets_that_are_all_empty_are_refused(self):
-        tiny = {"task": "copy", "least_symbols": 0, "most_symbols": 1, "curve_every": 0}
-        self.assertIn(
-            "e.json: alternatives[0].settings.held_out: is 1, and the targets of these sequences "
-            "of seed 3 are empty, so that there is no error; expected more of them",
-            self.error({**MADE_UP, "seed": 3, "settings": {**tiny, "held_out": 1},
-                        "alternatives": [{"name": "a"}]}))
+        tiny = {"task": "copy", "least_symbols": 0, "most_symbols": 1}
+        for more, key in (({"held_out": 1}, "held_out"), ({"curve_held_out": 1}, "curve_held_out")):
+            self.assertIn(
+                f"e.json: alternatives[0].settings.{key}: is 1, and the targets of these sequences "
+                "of seed 3 are empty, so that there is no error; expected more of them",
+                self.error({**MADE_UP, "seed": 3, "settings": {**tiny, **more},
+                            "alternatives": [{"name": "a"}]}))
 
     def test_the_place_of_what_is_wrong_is_named(self):
         for changed, *parts in (
