@@ -10,7 +10,7 @@ import unittest
 import numpy
 
 from attnbench.analysis import load
-from attnbench.train import folder, tasks
+from attnbench.train import folder, settings, tasks
 from documents import ROOT
 from in_folder import InFolder
 
@@ -259,8 +259,8 @@ class Refused(FolderTest):
 
 
 class Settled(FolderTest):
-    def settled(self, **settings):
-        return folder.settled({"task": "folder", "data": self.folder, **settings}, "x.json: s")
+    def settled(self, **more):
+        return folder.settled({"task": "folder", "data": self.folder, **more}, "x.json: s")
 
     def test_what_follows_from_the_data_is_added(self):
         lengths = [len(line.split("\t")[2].split())
@@ -272,17 +272,24 @@ class Settled(FolderTest):
         self.assertEqual(self.settled(held_out=3)["held_out"], 3)
 
     def test_settings_that_do_not_fit_the_data_are_refused(self):
-        for settings, *parts in (
+        for wrong, *parts in (
                 ({"held_out": 6}, "x.json: s.held_out: is 6; ", "has 5 held-out utterances"),
                 ({"curve_held_out": 6}, "x.json: s.curve_held_out: is 6; "),
                 ({"most_symbols": 3}, "x.json: s.most_symbols: is not for task folder"),
                 ({"data_facts": {}}, "x.json: s.data_facts: is not for task folder")):
             with self.assertRaises(load.DataError) as caught:
-                self.settled(**settings)
+                self.settled(**wrong)
             for part in parts:
                 self.assertIn(part, str(caught.exception))
         with self.assertRaisesRegex(load.DataError, "x.json: s.data: is missing"):
             folder.settled({"task": "folder"}, "x.json: s")
+
+    def test_other_tasks_have_no_data(self):
+        experiment = {"name": "x", "alternatives": [
+            {"name": "a", "settings": {"task": "copy", "data": self.folder}}]}
+        with self.assertRaisesRegex(
+                load.DataError, r"settings.data: is for task folder; the task is copy"):
+            settings.runs(experiment, "x.json")
 
 
 if __name__ == "__main__":

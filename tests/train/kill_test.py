@@ -67,7 +67,7 @@ class KillTest(InFolder):
         """All of a result that does not depend on time."""
         runs = self.document(name)["runs"]
         for run in runs:
-            for member in ("seconds", "step_ms", "attention_share"):
+            for member in ("seconds", "step_ms"):
                 run.pop(member, None)
         return runs
 

@@ -15,7 +15,7 @@ import unittest
 import numpy
 import torch
 
-from attnbench.train import checkpoint, evaluation, settings, tasks, trainer
+from attnbench.train import checkpoint, evaluation, folder, settings, tasks, trainer
 from documents import ROOT, read, strict, validate
 from in_folder import InFolder
 
@@ -32,6 +32,7 @@ class OwnDataTest(InFolder):
         self.experiment = read(*"docs/examples/own_data/words.json".split("/"))
         os.mkdir(self.path("words"))
         make.main(self.path("words"))
+        folder.opened.cache_clear()  # of another test
         kept = os.getcwd()
         os.chdir(self.folder)
         self.addCleanup(os.chdir, kept)
@@ -56,6 +57,10 @@ class OwnDataTest(InFolder):
         with open(self.path(name), encoding="utf-8") as file:
             return strict(file.read())
 
+    def text(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text)
@@ -74,10 +79,10 @@ class OwnDataTest(InFolder):
         validate(result, "trained")
         return result
 
-    def check_decoding(self, result, folder):
+    def check_decoding(self, result, output):
         """The program decodes the same sequences, with the same error."""
         for run in result["runs"]:
-            path = f"{folder}.checkpoints/{run['name']}-seed1.json"
+            path = f"{output}.checkpoints/{run['name']}-seed1.json"
             self.gives("decode", "--model", path, "--force", "-o", "d.json")
             decoded = self.document("d.json")
             self.assertEqual(decoded["run"]["settings"], run["settings"])
@@ -95,8 +100,8 @@ class Example(OwnDataTest):
     def test_the_commands_of_its_page_work_to_the_end(self):
         shutil.rmtree(self.path("words"))
         with open(os.path.join(ROOT, "docs", "own_data.md"), encoding="utf-8") as file:
-            commands = re.search("```\n(.*?)```", file.read(), re.S)[1].splitlines()
-        for line in commands:
+            commands, table, message = re.findall("```\n(.*?)```", file.read(), re.S)
+        for line in commands.splitlines():
             words = shlex.split(line.replace("docs/", os.path.join(ROOT, "docs/")))
             if words[0] == "build/release/attnbench":
                 words[0] = PROGRAM
@@ -114,7 +119,13 @@ class Example(OwnDataTest):
             self.assertEqual(run["settings"]["held_out"], 5)
             self.assertEqual("alignment_error" in run["result"], run["name"] != "soft")
             self.assertNotIn("alignment_error", run["curve"][0])
-        self.assertTrue(glob.glob(self.path("figures/*.png")))
+        self.assertTrue(glob.glob(self.path("*.png")))
+        lines = self.text("words/utterances.tsv").splitlines(True)
+        self.assertEqual("".join(lines[:2]), table)
+        lines[4] = re.sub("north|east|south|west", "up", lines[4], 1)
+        self.write("words/utterances.tsv", "".join(lines))
+        done = self.run_program("train", os.path.join(EXAMPLE, "words.json"), "-o", "s.json")
+        self.assertEqual(done.stderr, message)
 
 
 class Trained(OwnDataTest):
@@ -146,6 +157,9 @@ class Trained(OwnDataTest):
         self.write("words/utterances.tsv", "\n".join(rows))
         self.write("words/vocabulary.txt", "x\ny\n")
         self.write("words/source_vocabulary.txt", "a\nb\nc\n")
+        # Its position encoding needs the length of the longest source.
+        self.experiment["alternatives"].append({"name": "memory", "settings": {
+            "mechanism": "memory", "num_contexts": 4, "position_encoding": "raw"}})
         result = self.train(steps=20, curve_every=0)
         self.check_decoding(result, "r.json")
         shape = self.document("r.json.checkpoints/soft-seed1.json")["parameters"][
@@ -206,8 +220,7 @@ class Trained(OwnDataTest):
 
     def test_what_is_wrong_is_told_in_a_line_before_anything_is_trained(self):
         self.write("words.json", json.dumps(self.experiment))
-        with open(self.path("words/utterances.tsv"), encoding="utf-8") as file:
-            text = file.read()
+        text = self.text("words/utterances.tsv")
         self.write("words/utterances.tsv", text.replace("\theld_out\t", "\theldout\t", 1))
         self.refused(("train", "words.json", "-o", "r.json"),
                      "words/utterances.tsv:2: the split is 'heldout'")
