@@ -55,7 +55,7 @@ class Trainer:
         self.model = Model(run.settings, device)
         self.parameters = self.model.by_name()
         self._set(settings.first_parameters(run.settings, run.seed))
-        self.optimizer = torch.optim.Adam(self.parameters.values())
+        self.optimizer = torch.optim.Adam(self.parameters.values(), foreach=True)
         self.steps_done = 0
         self.loss_sum = 0.0  # of the steps since the last point of the curve
         self.curve = []  # points, as a result has them
