@@ -22,6 +22,8 @@ set(ATTNBENCH_HAS_TORCH TRUE)
 add_library(attnbench_torch_operators OBJECT
   mechanisms/torch/additive_energies.cc
   mechanisms/torch/arguments.cc
+  mechanisms/torch/banded_contexts.cc
+  mechanisms/torch/banded_operators.cc
   mechanisms/torch/built_with.cc
   mechanisms/torch/memory_operators.cc
   mechanisms/torch/options.cc

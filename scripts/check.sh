@@ -167,7 +167,7 @@ step_operators() {
     -D CMAKE_CXX_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -DHWY_DISABLED_TARGETS=0x19FF"
   cmake --build "$build" --parallel "$(nproc)" --target attnbench_torch
   runtime="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
-  printf '%s\n' operators modules online dispatch errors latency |
+  printf '%s\n' banded operators modules online dispatch errors latency |
     xargs -P "$(nproc)" -I TEST env LD_PRELOAD="$runtime" \
       ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
       ATTNBENCH="$root/build/ci/attnbench" OPENBLAS_NUM_THREADS=1 \

@@ -17,6 +17,9 @@ constexpr Index kBlock = 8;
 // f32 it would round more coarsely with every further state.
 constexpr Index kStates = 64;
 
+// From so many states on, factors of a key cost less than each tanh.
+constexpr Index kFewestForFactors = 4;
+
 // Replaces a key by exp of twice it, unless that is no number.
 template <class Real>
 bool Factor(Index dim, Real* key) {
@@ -100,6 +103,22 @@ void FactorQueries(Index count, Index dim, const Real* queries,
                                 exp_queries);
 }
 
+template <class Real>
+AdditivePairs<Real>::AdditivePairs(std::span<const Real> v,
+                                   const MatrixView<const Real>& queries,
+                                   const MatrixView<const Real>& keys)
+    : queries_(queries),
+      keys_(v, keys.rows, queries.rows >= kFewestForFactors) {
+  const MatrixView<Real> own = keys_.Extend(keys.rows);
+  for (Index j = 0; j < keys.rows; ++j) {
+    std::ranges::copy(keys.Row(j), own.Row(j).begin());
+  }
+  keys_.Finish();
+  if (!keys_.factored()) return;
+  exp_queries_.resize(Size(queries.rows * queries.cols));
+  FactorQueries(queries.rows, queries.cols, queries.data, exp_queries_.data());
+}
+
 // In the letters of factored_additive_backward x = 1 - 2 r and
 // 1 - x^2 = 4 (r - r^2).
 template <class Real>
@@ -173,6 +192,7 @@ void AddAdditivePairs(const MatrixView<const Real>& queries,
 }
 
 template class AdditiveKeys<float>;
+template class AdditivePairs<float>;
 template void FactorQueries(Index, Index, const float*, float*);
 template void AddAdditivePairs(const MatrixView<const float>&,
                                const MatrixView<float>&,
@@ -180,6 +200,7 @@ template void AddAdditivePairs(const MatrixView<const float>&,
                                const MatrixView<float>&,
                                const MatrixView<float>&, float*);
 template class AdditiveKeys<double>;
+template class AdditivePairs<double>;
 template void FactorQueries(Index, Index, const double*, double*);
 template void AddAdditivePairs(const MatrixView<const double>&,
                                const MatrixView<double>&,

@@ -45,6 +45,27 @@ template <class Real>
 void FactorQueries(Index count, Index dim, const Real* queries,
                    Real* exp_queries);
 
+// Energies of any pair of projected states [U, d] and keys [T, d]. Rows of
+// states lie one after another, and outlive this.
+template <class Real>
+class AdditivePairs {
+ public:
+  AdditivePairs(std::span<const Real> v, const MatrixView<const Real>& queries,
+                const MatrixView<const Real>& keys);
+  // energies[n] = e(i, first + n) for n in [0, count).
+  void Evaluate(Index i, Index first, Index count, Real* energies) const {
+    keys_.Evaluate(
+        queries_.Row(i).data(),
+        keys_.factored() ? exp_queries_.data() + i * queries_.cols : nullptr,
+        first, count, energies);
+  }
+
+ private:
+  const MatrixView<const Real> queries_;
+  AdditiveKeys<Real> keys_;
+  UnsetBuffer<Real> exp_queries_;  // where factored
+};
+
 // Adds, with x = tanh(q(i) + k(j)) and G = dL/d energies [U, T], what all pairs
 // give: G(i, j) x to d_v [d], and G(i, j) (1 - x^2), which lacks the factor v,
 // to row i of d_queries [U, d] and row j of d_keys [T, d], which is zero

@@ -22,9 +22,11 @@ OptionSpec BoundOption() {
 }
 
 template <class Real>
-BandedSelection<Real>::BandedSelection(EndPolicy end, double bound)
-    : end_(end), bound_(bound) {
+BandedSelection<Real>::BandedSelection(EndPolicy end, double bound,
+                                       double most_share)
+    : end_(end), bound_(bound), most_share_(most_share) {
   ATTN_CHECK(bound >= kLeastBound && bound <= 1);
+  ATTN_CHECK(most_share >= 0 && most_share <= 1);
   if (end == EndPolicy::kRestart) {
     throw Unsupported(
         "variant banded cannot restart: every output would depend on what "
@@ -43,8 +45,9 @@ bool BandedSelection<Real>::Forward(Index U, Index T,
   for (auto* array : {&band.passed, &band.arrived}) array->clear();
   band.report = {};
   T_ = T;
-  most_ = static_cast<std::size_t>(kMostBandShare * static_cast<double>(T) *
+  most_ = static_cast<std::size_t>(most_share_ * static_cast<double>(T) *
                                    static_cast<double>(U));
+  probabilities_ = source.gives_probabilities();
   SetStart(T, start);
   double cut = 0;
   for (Index i = 0; i < U; ++i) {
@@ -142,7 +145,18 @@ double BandedSelection<Real>::ScanBlock(Index i, Index first, Index count,
   band.passed.resize(size);
   band.arrived.resize(size);
   selected_.resize(size);
-  source.Evaluate(i, first, count, &band.p[at], &band.passed[at]);
+  source.Evaluate(i, first, count, &band.p[at]);
+  if (!probabilities_) {
+    Real complement[kBandBlock];
+    ATTN_CHECK_LE(count, kBandBlock);
+    BestKernels<Real>().sigmoid(&band.p[at], count, &band.p[at], complement);
+    std::copy_n(complement, count, &band.passed[at]);
+  }
+  for (std::size_t n = at; n < size; ++n) {
+    if (probabilities_ || band.p[n] <= Real{0.5}) {
+      band.passed[n] = 1 - static_cast<Carry<Real>>(band.p[n]);
+    }
+  }
   if (end_ == EndPolicy::kStayLast && first + count == T_) {
     band.p.back() = 1;
     band.passed.back() = 0;
@@ -174,7 +188,7 @@ void BandedSelection<Real>::TakeStarts(Index i, const Band<Real>& band) {
 template <class Real>
 void BandedSelection<Real>::Backward(const Band<Real>& band,
                                      std::span<const Carry<Real>> d_alpha,
-                                     std::span<Real> d_p,
+                                     std::span<Real> d_scores,
                                      std::span<Real> d_start) {
   d_next_.assign(Size(T_), 0);
   std::span<const BandSegment> next;
@@ -196,14 +210,18 @@ void BandedSelection<Real>::Backward(const Band<Real>& band,
       Carry<Real> dq = 0;  // what passes the end of a segment is cut
       for (std::size_t n = part.size(); n-- > 0;) {
         const std::size_t at = part.at + n;
-        d_p[at] = static_cast<Real>(band.arrived[at] * (selected_[at] - dq));
+        d_scores[at] =
+            static_cast<Real>(band.arrived[at] * (selected_[at] - dq));
+        if (!probabilities_) {
+          d_scores[at] *= band.p[at] * static_cast<Real>(band.passed[at]);
+        }
         dq = static_cast<Carry<Real>>(band.p[at]) * selected_[at] +
              band.passed[at] * dq;
         d_next_[Size(part.begin) + n] = dq;
       }
       // Under `stay_last` the last p is no variable.
       if (end_ == EndPolicy::kStayLast && part.end == T_) {
-        d_p[part.at + part.size() - 1] = 0;
+        d_scores[part.at + part.size() - 1] = 0;
       }
     }
     next = row;

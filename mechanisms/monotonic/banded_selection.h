@@ -103,15 +103,16 @@ struct Band {
   BandReport report;
 };
 
-// Where p comes from, entry by entry as the band wants it.
+// Scores of one role, entry by entry as the band wants them.
 template <class Real>
 class BandSource {
  public:
   virtual ~BandSource() = default;
-  // Writes p and 1 - p of output i at `count` entries from `first` on. Outputs
-  // come one after another.
-  virtual void Evaluate(Index i, Index first, Index count, Real* p,
-                        Carry<Real>* passed) = 0;
+  // Writes those of output i at `count` entries from `first` on. Outputs come
+  // one after another.
+  virtual void Evaluate(Index i, Index first, Index count, Real* scores) = 0;
+  // Whether these are p, not energies.
+  virtual bool gives_probabilities() const { return false; }
 };
 
 // One object serves one thread.
@@ -119,8 +120,10 @@ template <class Real>
 class BandedSelection {
  public:
   // Throws Unsupported under `restart`, where every output depends on what
-  // passed the last entry.
-  BandedSelection(EndPolicy end, double bound);
+  // passed the last entry. A band with more than `most_share` of the pairs is
+  // given up.
+  BandedSelection(EndPolicy end, double bound,
+                  double most_share = kMostBandShare);
 
   // Fills `band` for U outputs and T entries; `start` [T] is where the first
   // output begins, empty: at the first entry. False where it became too wide:
@@ -128,11 +131,11 @@ class BandedSelection {
   bool Forward(Index U, Index T, std::span<const Real> start,
                BandSource<Real>& source, Band<Real>& band);
 
-  // From dL/d alpha, and with the q of Forward, writes dL/dp of the entries of
-  // the band, both in the order of its arrays, and unless it is empty dL/d
-  // start [T].
+  // From dL/d alpha, and with the q of Forward, writes dL/d scores of the
+  // entries of the band, both in the order of its arrays, and unless it is
+  // empty dL/d start [T].
   void Backward(const Band<Real>& band, std::span<const Carry<Real>> d_alpha,
-                std::span<Real> d_p, std::span<Real> d_start);
+                std::span<Real> d_scores, std::span<Real> d_start);
 
  private:
   // Where a row goes on, and the mass left out before.
@@ -151,6 +154,8 @@ class BandedSelection {
 
   const EndPolicy end_;
   const double bound_;
+  const double most_share_;
+  bool probabilities_ = false;  // that the source gave
   Index T_ = 0;
   std::size_t most_ = 0;          // numbers of a band that is not too wide
   Buffer<Carry<Real>> start_;     // [T], of the row at hand

@@ -20,9 +20,6 @@ namespace {
 using at::Tensor;
 using OptionalRef = const OptionalTensor&;
 
-// From so many outputs on, factors of a key cost less than each tanh.
-constexpr Index kFewestForFactors = 4;
-
 // What a call reads: queries [B, H, U, d], keys [B, H, T, d], v [H, d].
 struct Inputs {
   Tensor queries;
@@ -55,8 +52,11 @@ class Call {
           !wrong.Allows(n, "keys", Numbers::kAny, keys)) {
         return;
       }
-      EvaluateOne(V(n), queries, keys,
-                  SequenceOf<Real>(energies, n, U_, length));
+      const AdditivePairs<Real> pairs(V(n), queries, keys);
+      const MatrixView<Real> made = SequenceOf<Real>(energies, n, U_, length);
+      for (Index i = 0; i < U_; ++i) {
+        pairs.Evaluate(i, 0, length, made.Row(i).data());
+      }
     });
     wrong.Throw(inputs_.heads());
   }
@@ -93,24 +93,6 @@ class Call {
                        const MatrixView<Real>& to) {
     for (Index j = 0; j < to.rows; ++j) {
       std::ranges::copy(from.Row(j), to.Row(j).begin());
-    }
-  }
-
-  void EvaluateOne(std::span<const Real> v,
-                   const MatrixView<const Real>& queries,
-                   const MatrixView<const Real>& rows,
-                   const MatrixView<Real>& energies) const {
-    AdditiveKeys<Real> keys(v, rows.rows, U_ >= kFewestForFactors);
-    CopyRows(rows, keys.Extend(rows.rows));
-    keys.Finish();
-    UnsetBuffer<Real> factors(keys.factored() ? Size(U_ * dim_) : 0);
-    if (keys.factored()) {
-      FactorQueries(U_, dim_, queries.data, factors.data());
-    }
-    for (Index i = 0; i < U_; ++i) {
-      keys.Evaluate(queries.Row(i).data(),
-                    keys.factored() ? factors.data() + i * dim_ : nullptr, 0,
-                    rows.rows, energies.Row(i).data());
     }
   }
 

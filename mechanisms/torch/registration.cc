@@ -168,7 +168,7 @@ void Differentiate(const c10::OperatorHandle& operation,
   if (gradient == nullptr) return;
   for (c10::IValue& result :
        Last(operation.schema().returns().size(), *stack)) {
-    if (IsTensor(result)) {
+    if (IsReal(result)) {
       torch::autograd::create_gradient_edge(result.toTensor(), gradient);
     } else {
       gradient->add_input_metadata(torch::autograd::Node::undefined_input());

@@ -5,6 +5,7 @@ attnbench.torch.
 
 import math
 import unittest
+from contextlib import ExitStack
 from functools import partial
 from unittest import mock
 
@@ -12,6 +13,7 @@ import torch
 from torch.autograd import gradcheck
 
 import attnbench.torch as at
+import needs
 from attnbench.torch import banded
 
 B, H = 2, 2
@@ -35,16 +37,21 @@ class OneThread(unittest.TestCase):
         self.addCleanup(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)
 
+    def within(self, context):
+        stack = ExitStack()
+        stack.enter_context(context)
+        self.addCleanup(stack.close)
 
-class BandTest(OneThread):
+
+class AnyWidth(OneThread):
     """A band is never given up here, however wide."""
 
     def setUp(self):
         super().setUp()
-        patch = mock.patch.object(banded, "MOST_SHARE", math.inf)
-        patch.start()
-        self.addCleanup(patch.stop)
+        self.within(mock.patch.object(banded, "MOST_SHARE", math.inf))
 
+
+class BandTest(AnyWidth):
     def hold(self, band, alpha, bound, rounding=1e-12):
         error = (alpha - band.alpha).abs().sum(3)
         self.assertTrue((band.alpha <= alpha + rounding).all())
@@ -192,9 +199,48 @@ class BandTest(OneThread):
     def test_gradcheck(self):
         p = sharp_energies(2, 6, 1.0).sigmoid()[:1, :1].requires_grad_()
         u = torch.randn(1, 1, 2, 6, dtype=torch.double).requires_grad_()
+        start = torch.rand(1, 1, 6, dtype=torch.double).div(6).requires_grad_()
         self.assertTrue(gradcheck(lambda p: at.banded_attention(1e-6, p=p).alpha, p))
-        self.assertTrue(gradcheck(lambda p, u: at.banded_attention(
-            1e-6, p=p, chunk_energies=u, width=2).weights, (p, u)))
+        self.assertTrue(gradcheck(lambda p, u, start: at.banded_attention(
+            1e-6, p=p, chunk_energies=u, width=2, start=start).weights, (p, u, start)))
+
+    def test_gradients_of_a_module_are_those_without_a_band(self):
+        torch.manual_seed(5)
+        states, memory = (torch.randn(B, n, 6, dtype=torch.double, requires_grad=True)
+                          for n in (12, 50))
+        for module in (at.MonotonicAttention(6, 6, 8, H), at.MoChA(6, 6, 8, H, width=3),
+                       at.MoChA(6, 6, 8, H, width=None)):
+            module = module.double().eval()
+            prepared = module.prepare(memory, torch.tensor([50, 31]))
+            wanted = (states, memory, *module.parameters())
+            found, exact = (torch.autograd.grad(contexts.square().sum(), wanted, retain_graph=True)
+                            for contexts in (module.attend_banded(states, prepared, 1e-6)[0],
+                                             module.attend(states, prepared).contexts))
+            for one, other in zip(found, exact):
+                self.assertLess(float((one - other).abs().max()), 1e-4)
+                self.assertGreater(float(other.abs().max()), 1e-3)
+
+    def test_noise_is_drawn_once_for_a_call_and_its_gradient(self):
+        torch.manual_seed(6)
+        module = at.MonotonicAttention(6, 6, 8, H).double()
+        states, memory = torch.randn(B, 3, 6).double(), torch.randn(B, 7, 6).double()
+
+        def contexts(r, seed=1):
+            torch.manual_seed(seed)
+            with torch.no_grad():
+                module.energy.r.copy_(r)
+            made = module.attend_banded(states, module.prepare(memory), 1e-6)[0]
+            return made
+
+        r = torch.tensor([0.3, -0.2], dtype=torch.double)
+        self.assertFalse(torch.equal(contexts(r), contexts(r, 2)))
+        self.assertTrue(torch.equal(contexts(r), contexts(r)))
+        found, = torch.autograd.grad(contexts(r).sum(), module.energy.r)
+        for h in range(H):
+            step = torch.zeros(H, dtype=torch.double)
+            step[h] = 1e-5
+            difference = (contexts(r + step) - contexts(r - step)).sum() / 2e-5
+            self.assertAlmostEqual(float(found[h]), float(difference), 6)
 
     def test_it_evaluates_the_band_alone(self):
         U, T = 128, 4096
@@ -288,9 +334,92 @@ class BandTest(OneThread):
                 self.assertEqual((band.energies, band.reach), (0, 0))
 
 
+@needs.native
+@needs.cpu
+class OperatorTest(AnyWidth):
+    """What the native path has of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.within(at.backend("native"))
+
+    def test_paths_differ_by_no_more_than_both_certificates(self):
+        U, T = 60, 900
+        energies, u = (sharp_energies(U, T, sharpness).requires_grad_() for sharpness in (9.0, 1.0))
+        cotangent = torch.rand(B, H, U, T, generator=torch.Generator().manual_seed(4),
+                               dtype=torch.double)
+        for more in ({}, {"lengths": torch.tensor([T, 500])}, {"end": "stay_last"}):
+            for chunks in ({}, {"chunk_energies": u, "width": 3}):
+                given, made = [energies, u][:1 + len(chunks) // 2], []
+                for path in ("native", "portable"):
+                    with at.backend(path):
+                        band = at.banded_attention(1e-2, energies=energies, **chunks, **more)
+                    loss = ((band.alpha + band.weights) * cotangent).sum()
+                    made.append((band, torch.autograd.grad(loss, given)))
+                (native, d_native), (portable, d_portable) = made
+                certificate = native.mass_cut + portable.mass_cut + 1e-12
+                self.assertGreater(float(native.mass_cut.max()), 0)
+                for name in ("alpha", "weights"):
+                    error = (getattr(native, name) - getattr(portable, name)).abs().sum(3)
+                    self.assertTrue((error <= certificate).all(), (name, more))
+                self.assertLess(native.energies, portable.energies)
+                # |dL/d alpha| is at most 2, and weights of a chunk move by at most their sum.
+                for one, other, most in zip(d_native, d_portable, (3 * U, 2)):
+                    self.assertLessEqual(float((one - other).abs().max()),
+                                         most * float(certificate.max()))
+                    self.assertGreater(float(one.abs().max()), 0.01)
+
+    def test_results_are_the_same_for_every_number_of_threads(self):
+        torch.manual_seed(7)
+        module = at.MoChA(6, 6, 8, H, width=3)
+        states, memory = torch.randn(5, 20, 6), torch.randn(5, 90, 6)
+        made = []
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            torch.manual_seed(8)
+            contexts, _ = module.attend_banded(states, module.prepare(memory), 1e-2)
+            made.append((contexts, *torch.autograd.grad(
+                contexts.square().sum(), tuple(module.parameters()))))
+        for one, other in zip(*made):
+            self.assertTrue(torch.equal(one, other))
+
+    def test_the_operators_refuse_what_does_not_fit(self):
+        ops = torch.ops.attnbench
+        p, places = torch.rand(1, 1, 2, 8), torch.tensor([0, 5, 15])
+        w, memory = torch.ones(3), torch.ones(1, 8, 4)
+        queries, keys, v = torch.ones(1, 1, 2, 3), torch.ones(1, 1, 8, 3), torch.ones(1, 3)
+        for text, call in {
+            "bound must be from": lambda: ops.banded_attention(p, True, 0, 1),
+            "most_share must be from 0 to 1": lambda: ops.banded_attention(p, True, 0.1, 2),
+            "p must be in [0, 1], but p[0, 0, 1, 7] is 2":
+                lambda: ops.banded_attention(torch.where(torch.arange(16).view(p.shape) < 15, p,
+                                                         torch.tensor(2.0)), True, 0.1, 1),
+            "end must be absorb or stay_last":
+                lambda: ops.banded_attention(p, True, 0.1, 1, end="restart"),
+            "p have no keys": lambda: ops.banded_attention(queries, True, 0.1, 1, keys, v),
+            "keys of shape [1, 1, 8, 2] does not fit queries":
+                lambda: ops.banded_attention(queries, False, 0.1, 1, keys[..., 1:], v),
+            "v is missing": lambda: ops.banded_attention(queries, False, 0.1, 1, keys),
+            "chunk_keys must have 8 entries, but has 7":
+                lambda: ops.banded_attention(p, True, 0.1, 1, chunk_scores=queries,
+                                             chunk_keys=keys[:, :, 1:], chunk_v=v),
+            "entries must rise within [0, 16)":
+                lambda: ops.banded_contexts(w, places + 1, memory, 1, 2),
+            "entries must rise within [0, 8)":
+                lambda: ops.banded_contexts(w, places.flip(0), memory, 1, 1),
+            "entries must be of the shape of weights":
+                lambda: ops.banded_contexts(w, places[1:], memory, 1, 2),
+        }.items():
+            with self.assertRaises((ValueError, TypeError)) as caught:
+                call()
+            self.assertIn(text, str(caught.exception))
+        with self.assertRaisesRegex(TypeError, "it is on meta"):
+            at.banded_attention(0.1, p=p.to("meta"))
+
+
 class FallbackTest(OneThread):
     def test_a_wide_band_is_exact(self):
-        U, T = 70, 300
+        U, T = 10, 300
         lengths = torch.tensor([T, 250])
         energies = torch.full((B, H, U, T), -4.0, dtype=torch.double).requires_grad_()
         for more in ({}, {"lengths": lengths}, {"end": "stay_last"}):

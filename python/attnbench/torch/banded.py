@@ -12,9 +12,10 @@ its outputs' share of what is left of the bound, half of it on each side.
 The gradient is exact for the band as it is; that of an entry outside of it is 0. What the bound
 says of gradients is absolute: where p is 0 or 1 the exact gradient itself is smaller than that.
 
-This is plain torch around the operators of functions.py, native or portable, on any device. A
-block waits for the device once for each width that it tries. Where the band has more than
-MOST_SHARE of all pairs it is given up, and everything is computed as those functions do.
+This is the portable path, plain torch on any device, which waits for the device once for each
+width that a block tries. On the native path an operator finds a band of each sequence, output by
+output, as variant banded does (mechanisms/monotonic/banded_selection.h). Where the band has more
+than MOST_SHARE of all pairs it is given up, and everything is computed as functions.py does.
 """
 
 from functools import cached_property
@@ -26,6 +27,7 @@ from torch.autograd import Function
 from torch.nn.functional import pad
 
 from attnbench.torch import arguments, functions
+from attnbench.torch.backend import is_portable, operators
 from attnbench.torch.portable import checks
 
 BLOCK = 32  # outputs that share a window
@@ -46,37 +48,31 @@ class Banded:
     dense           the band became too wide: after its pairs all were evaluated, nothing is cut
     """
 
-    def __init__(self, pieces, band, given):
-        self.mass_cut = torch.cat([piece.cut for piece in pieces], 2)
+    def __init__(self, mass_cut, alpha, weights, band, given):
+        self.mass_cut = mass_cut
         self.energies, self.chunk_energies = band.energies, band.chunk_energies
         self.dense, self.reach = band.dense, band.reach
-        self._pieces, self._shape, self._given = pieces, (band.B, band.H, band.U, band.T), given
+        self._alpha, self._weights, self._given = alpha, weights, given
 
     @cached_property
     def alpha(self) -> Tensor:
         """[B, H, U, T], 0 outside of the band. This table and the next are made when they are
         first asked for.
         """
-        return self._table([(piece.first, piece.alpha) for piece in self._pieces])
+        return self._table(self._alpha)
 
     @cached_property
     def weights(self) -> Tensor:
         """[B, H, U, T]: beta, or alpha itself."""
-        if all(piece.weights is piece.alpha for piece in self._pieces):
-            return self.alpha
-        return self._table([(piece.before, piece.weights) for piece in self._pieces])
+        return self.alpha if self._weights is self._alpha else self._table(self._weights)
 
     def contexts(self, memory: Tensor) -> Tensor:
         """Gives weights @ memory, [B, H, U, m] of [B, T, m], in the work of the band alone."""
-        part_of = parts_of(arguments.exact(memory).unsqueeze(1))
-        return torch.cat([
-            weights @ part_of(slice(before, before + weights.size(3)), ALL)
-            for _, _, before, weights, _ in self._pieces], 2)
+        return self._weights.contexts(arguments.exact(memory))
 
-    def _table(self, placed):
-        firsts, tables = zip(*placed)
+    def _table(self, numbers):
         with torch.enable_grad():  # who asks first may want none, and another one later
-            return arguments.in_type_of(self._given, _Table.apply(self._shape, firsts, *tables))
+            return arguments.in_type_of(self._given, numbers.table())
 
 
 def banded_attention(
@@ -105,14 +101,15 @@ def banded_attention(
     if lengths is not None:
         lengths = arguments.take_lengths("lengths", lengths, given, given.size(3))
     chunks = None if chunk_energies is None else parts_of(chunk_energies)
+    native = {"scores": given, "chunk_scores": chunk_energies}
     return evaluate(bound, given.shape, parts_of(given), p is not None, lengths, start, end, chunks,
-                    width)
+                    width, native)
 
 
 def evaluate(bound, shape, scores_of, are_probabilities, lengths, start, end,
-             chunk_energies_of=None, width=None):
+             chunk_energies_of=None, width=None, native=None):
     """Gives Banded of scores_of(rows, columns), slices of [B, H, U, T], which is asked for the
-    band alone.
+    band alone. `native` are the same scores as arguments of the operator, where it can be taken.
     """
     if not LEAST_BOUND <= bound <= 1:
         raise ValueError(f"bound must be from {LEAST_BOUND:g} to 1, but is {bound}")
@@ -124,10 +121,15 @@ def evaluate(bound, shape, scores_of, are_probabilities, lengths, start, end,
     band = _Band(shape, scores_of, are_probabilities, lengths, end, chunk_energies_of, width)
     begin = band.begin(start, given)
     try:
+        if native is not None and not is_portable(given):
+            return Banded(*band.by_operator(bound, start, native), band, given)
         pieces = band.pieces(bound, begin)
     except _NoBand:
         pieces = [band.whole(begin)]
-    return Banded(pieces, band, given)
+    alpha = weights = _Blocks(shape, [(piece.first, piece.alpha) for piece in pieces])
+    if chunk_energies_of is not None:
+        weights = _Blocks(shape, [(piece.before, piece.weights) for piece in pieces])
+    return Banded(torch.cat([piece.cut for piece in pieces], 2), alpha, weights, band, given)
 
 
 def parts_of(table):
@@ -183,6 +185,38 @@ class _Table(Function):
     @staticmethod
     def backward(ctx, d_table):
         return (None, None, *(d_table[place] for place in ctx.places))
+
+
+class _Blocks(NamedTuple):
+    """Tables of blocks of outputs that follow one another, each with its first entry."""
+
+    shape: tuple
+    placed: list
+
+    def table(self):
+        firsts, tables = zip(*self.placed)
+        return _Table.apply(self.shape, firsts, *tables)
+
+    def contexts(self, memory):
+        part_of = parts_of(memory.unsqueeze(1))
+        return torch.cat([table @ part_of(slice(first, first + table.size(3)), ALL)
+                          for first, table in self.placed], 2)
+
+
+class _Entries(NamedTuple):
+    """Numbers [N] at places [N] of a table that is 0 elsewhere, as the operator gives them."""
+
+    shape: tuple
+    numbers: Tensor
+    places: Tensor
+
+    def table(self):
+        table = self.numbers.new_zeros(self.shape).view(-1)
+        return table.scatter(0, self.places, self.numbers).view(self.shape)
+
+    def contexts(self, memory):
+        return operators.banded_contexts(
+            self.numbers, self.places, memory, *self.shape[1:3])
 
 
 class _NoBand(Exception):
@@ -275,6 +309,23 @@ class _Band:
             self.reach = max(self.reach, last)
             begin = pad(made[-1].alpha[:, :, -1], (window.first, self.T - last))
         return made
+
+    def by_operator(self, bound, start, native):
+        """Gives mass_cut, alpha and weights of the native operator."""
+        if self.pairs == 0:
+            raise _NoBand
+        given = {name: arguments.exact(one) if isinstance(one, Tensor) else one
+                 for name, one in {**native, "start": start}.items()}
+        weights, entries, alpha, alpha_entries, cut, counts = operators.banded_attention(
+            probabilities=self.name == "p", bound=bound, most_share=min(MOST_SHARE, 1.0),
+            width=-1 if self.chunk_width is None else self.chunk_width, lengths=self.lengths,
+            end=self.end, **given)
+        self.energies, self.chunk_energies, self.reach, given_up = counts.tolist()
+        if given_up:
+            raise _NoBand
+        shape = (self.B, self.H, self.U, self.T)
+        alpha = _Entries(shape, alpha, alpha_entries)
+        return cut.detach(), alpha, alpha if weights is None else _Entries(shape, weights, entries)
 
     def whole(self, begin):
         """Gives all outputs over all entries."""

@@ -185,25 +185,29 @@ class _ScanAttention(OnlineDecoding, nn.Module):
 
         def part_of(energy, keys):
             v = energy.factors()
-            queries_of = banded.parts_of(energy.make_queries(states))
-            keys_of = banded.parts_of(keys)
-            return lambda rows, columns: energy.of_factors(
-                queries_of(rows, banded.ALL), keys_of(columns, banded.ALL), v)
+            queries = energy.make_queries(states)
+            queries_of, keys_of = banded.parts_of(queries), banded.parts_of(keys)
+            return (lambda rows, columns: energy.of_factors(
+                queries_of(rows, banded.ALL), keys_of(columns, banded.ALL), v),
+                    {"scores": queries.to(v.dtype), "keys": keys.to(v.dtype), "v": v})
 
-        of_choice = part_of(self.energy, prepared.keys)
+        of_choice, native = part_of(self.energy, prepared.keys)
+        native["r"] = self.energy.r
+        noise = self.noise if self.training else 0.0
+        if noise > 0:
+            native.update(noise=noise, seed=int(torch.randint(2**63 - 1, ())))
 
         def noisy(rows, columns):
             energies = of_choice(rows, columns)
-            if self.training and self.noise > 0:
-                energies = energies + self.noise * torch.randn_like(energies)
-            return energies
+            return energies + noise * torch.randn_like(energies) if noise > 0 else energies
 
         chunks = None
         if self.chunk_energy is not None:
-            chunks = part_of(self.chunk_energy, prepared.chunk_keys)
+            chunks, of_chunk = part_of(self.chunk_energy, prepared.chunk_keys)
+            native.update({f"chunk_{name}": tensor for name, tensor in of_chunk.items()})
         shape = (*prepared.keys.shape[:2], states.size(1), prepared.keys.size(2))
         band = banded.evaluate(bound, shape, noisy, False, prepared.lengths, start, self.end,
-                               chunks, getattr(self, "width", None))
+                               chunks, getattr(self, "width", None), native)
         contexts = band.contexts(prepared.memory).transpose(1, 2).flatten(2)
         return arguments.in_type_of(self.energy.v, contexts), band
 

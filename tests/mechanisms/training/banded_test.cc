@@ -29,11 +29,10 @@ template <class Real>
 class TableSource final : public BandSource<Real> {
  public:
   explicit TableSource(const Rows& p) : p_(p) {}
-  void Evaluate(Index i, Index first, Index count, Real* p,
-                Carry<Real>* passed) override {
+  bool gives_probabilities() const override { return true; }
+  void Evaluate(Index i, Index first, Index count, Real* p) override {
     for (Index n = 0; n < count; ++n) {
       p[n] = static_cast<Real>(p_.at(Size(i)).at(Size(first + n)));
-      passed[n] = 1 - static_cast<Carry<Real>>(p[n]);
     }
     evaluated_ += count;
   }
