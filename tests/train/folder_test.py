@@ -293,6 +293,17 @@ class Settled(FolderTest):
         with self.assertRaisesRegex(load.DataError, "x.json: s.data: is missing"):
             folder.settled({"task": "folder"}, "x.json: s")
 
+    def test_a_batch_that_the_data_make_too_large_is_refused(self):
+        facts = {"hash": "a", "vocabulary": 99, "frame_size": 4096, "longest_source": 4000}
+        for most_symbols, batch, part in (
+                (500, 17, "is 17: with these data attention has up to 17 x 501 x 4000 weights"),
+                (50, 66, "is 66: gates, frames or logits are up to 1081344000 numbers")):
+            made = settings.Settings(task="folder", data="d", data_facts=facts, batch=batch,
+                                     most_symbols=most_symbols)
+            with self.assertRaises(load.DataError) as caught:
+                settings.check(made, "x.json: s")
+            self.assertIn(f"x.json: s.batch: {part}", str(caught.exception))
+
     def test_other_tasks_have_no_data(self):
         experiment = {"name": "x", "alternatives": [
             {"name": "a", "settings": {"task": "copy", "data": self.folder}}]}
