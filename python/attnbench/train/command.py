@@ -47,7 +47,7 @@ def run(options):
     experiment = settings.read_experiment(path)
     only = [name for names in options.only for name in names.split(",")]
     asked = settings.runs(experiment, path, options.quick, only)
-    result = {"schema_version": 1, "kind": "trained", "context": None,
+    result = {"schema_version": load.SCHEMA_VERSION, "kind": "trained", "context": None,
               "experiment": experiment["name"], "quick": options.quick, "complete": False,
               "runs": []}
     runs.train(asked, experiment.get("seed", 1), options, result)
