@@ -32,14 +32,6 @@ class FolderTest(InFolder):
     def read(self):
         return folder.Folder(self.folder)
 
-    def text(self, name):
-        with open(self.path(name), encoding="utf-8", newline="") as file:
-            return file.read()
-
-    def write(self, name, text):
-        with open(self.path(name), "wb") as file:
-            file.write(text if isinstance(text, bytes) else text.encode("utf-8"))
-
     def refused(self, place, *parts):
         with self.assertRaises(load.DataError) as caught:
             self.read().facts
