@@ -40,8 +40,8 @@ LEXICON = "/usr/share/festival/dicts/cmu/cmudict-0.4.out"
 ENTRY = re.compile(r'\("([a-z]+)" \S+ \((.*)\)\)')
 MOST_HELD_OUT_WORDS = 2000
 GLOSSES = "/usr/share/wordnet/data.noun"
-# 10 to 28 characters are about 6 to 25 phones: a training step takes tens of milliseconds,
-# and no batch is much longer than its mean.
+# Longer sentences would cost more than they teach: a step of training takes as long as its
+# longest sentence.
 SENTENCE = re.compile(r"(?=.{10,28}$)[a-z]+( [a-z]+)+")
 UTTERANCES = 6000
 LEAST_UTTERANCES, TELL_EVERY = 3, 500
