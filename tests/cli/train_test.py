@@ -99,6 +99,10 @@ class TrainTest(InFolder):
             file.write(text[: len(text) // 2])
         self.expect_refused(["-o", "r.json", "--resume"], "hard-seed1.json: ")
         with open(checkpoint, "w", encoding="utf-8") as file:
+            file.write(text.replace('"mix.b"', '"mix.c"'))
+        self.expect_refused(["-o", "r.json", "--resume"],
+                            "hard-seed1.json: parameters.mix.b: is missing")
+        with open(checkpoint, "w", encoding="utf-8") as file:
             file.write(text)
 
         # What a killed process has left of the two files.

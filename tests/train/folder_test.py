@@ -233,9 +233,18 @@ class Refused(FolderTest):
             bad = good.astype("float64")
             bad[3, 1] = wrong
             self.refused_features(bad, "is not finite in float32, at number 2 of frame 4")
-        for data in (b"", b"\x93NUMPY\x01\x00v\x00{", b"text"):
+        self.refused_features(good.astype("longdouble"), "is no array of floats")
+        numpy.save(self.path("good.npy"), good)
+        with open(self.path("good.npy"), "rb") as file:
+            whole = file.read()
+        for data in (b"", b"\x93NUMPY\x01\x00v\x00{", b"text", b"PK\3\4", whole + b"\0",
+                     whole.replace(b"(", b"(999999999999,"), whole.replace(b"}", b" ")):
             self.write("features/utterance0002.npy", data)
-            self.refused("utterances.tsv:4", "features/utterance0002.npy is no array of numpy")
+            with self.subTest(data=data[:80]):
+                self.refused("utterances.tsv:4", "features/utterance0002.npy is no array of numpy")
+        # Results may have no more: --resume would refuse them.
+        numpy.save(self.path("features/utterance0002.npy"), numpy.zeros((10**6 + 1, 6), "float16"))
+        self.refused("utterances.tsv:4", "the source has 1000001 entries; at most 1000000")
         os.remove(self.path("features/utterance0002.npy"))
         self.refused("utterances.tsv:4",
                      "features/utterance0002.npy cannot be read: No such file")
@@ -276,6 +285,17 @@ class WithFacts(FolderTest):
                 self.assertIn(part, str(caught.exception))
         with self.assertRaisesRegex(load.DataError, "x.json: s.data: is missing"):
             folder.with_facts({"task": "folder"}, "x.json: s")
+
+    def test_a_batch_that_the_data_make_too_large_is_refused(self):
+        facts = {"hash": "a", "vocabulary": 99, "frame_size": 4096, "longest_source": 4000}
+        for most_symbols, batch, part in (
+                (500, 17, "is 17: with these data attention has up to 17 x 501 x 4000 weights"),
+                (50, 66, "is 66: gates, frames or logits are up to 1081344000 numbers")):
+            made = settings.Settings(task="folder", data="d", data_facts=facts, batch=batch,
+                                     most_symbols=most_symbols)
+            with self.assertRaises(load.DataError) as caught:
+                settings.check(made, "x.json: s")
+            self.assertIn(f"x.json: s.batch: {part}", str(caught.exception))
 
     def test_other_tasks_have_no_data(self):
         experiment = {"name": "x", "alternatives": [

@@ -23,7 +23,7 @@ from attnbench.analysis import load
 from attnbench.train import folder_tables, philox, tasks
 
 TASK = "folder"  # in settings
-MOST_DIMS = 4096
+MOST_DIMS, MOST_ENTRIES = 4096, 1_000_000  # that settings may have
 # A recording has no window that goes over its end, so its last symbol may end behind the last
 # frame.
 MOST_FRAMES_BEHIND = 3
@@ -58,6 +58,9 @@ class Folder:
                 if dims != facts.setdefault("frame_size", dims):
                     self._fail(one, f"has frames of {dims} numbers; those before have "
                                     f"{facts['frame_size']}")
+            if length > MOST_ENTRIES:
+                tables.fail(one.line, f"the source has {length} entries; at most {MOST_ENTRIES} "
+                                      "are taken")
             lengths.append(length)
             self._check_ends(one, length)
         return {**facts, "hash": f"{crc:08x}", "longest_source": max(lengths)}
@@ -101,12 +104,17 @@ class Folder:
 
     def _frames(self, one, data):
         """f32 [frames, dims] of the bytes of a file."""
+        stream = io.BytesIO(data)
         try:
-            frames = numpy.load(io.BytesIO(data), allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
+            frames = numpy.load(stream, allow_pickle=False)
+        except Exception as error:  # a damaged header makes numpy raise one of a dozen kinds
             self._fail(one, f"is no array of numpy (numpy.save): {error}")
-        if not isinstance(frames, numpy.ndarray) or frames.dtype.kind != "f":
+        # The program decodes with no others.
+        if not (isinstance(frames, numpy.ndarray) and frames.dtype.kind == "f"
+                and frames.dtype.itemsize <= 8):
             self._fail(one, "is no array of floats; expected what numpy.save makes of float32")
+        if stream.read(1):
+            self._fail(one, "is no array of numpy (numpy.save) alone: more bytes follow")
         if frames.ndim != 2 or not frames.size or frames.shape[1] > MOST_DIMS:
             self._fail(one, f"has the shape {list(frames.shape)}; expected [frames, dims], "
                             f"with 1 to {MOST_DIMS} dims")

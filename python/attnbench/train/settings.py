@@ -23,6 +23,7 @@ EVALUATION_BATCH = 128
 # Numbers of an array [batch, U, T] of attention: 128 MiB of f32, of which training has
 # several.
 MOST_WEIGHTS = 2**25
+MOST_NUMBERS = 2**30  # of any other array
 MOST_EXAMPLES = 2**32  # the program counts them in 32 bits
 
 
@@ -228,9 +229,17 @@ def check(settings, place):
     entries, outputs = settings.most_entries, settings.most_symbols + 1
     together = max(settings.batch, settings.evaluation_batch)
     if together * outputs * entries > MOST_WEIGHTS:
+        what = f"{together} x {outputs} x {entries} weights, more than {MOST_WEIGHTS}"
+        if is_own:  # whose symbols nobody sets
+            fail("batch", f"is {settings.batch}: with these data attention has up to {what}")
         fail("most_symbols", f"is {settings.most_symbols}: with batch {settings.batch} "
-             f"attention has up to {together} x {outputs} x {entries} weights, more than "
-             f"{MOST_WEIGHTS}")
+             f"attention has up to {what}")
+    numbers = together * max(
+        entries * max(4 * settings.encoder_units, settings.source_size),
+        outputs * max(4 * settings.dim, settings.vocabulary))
+    if numbers > MOST_NUMBERS:
+        fail("batch", f"is {settings.batch}: gates, frames or logits are up to {numbers} numbers, "
+             f"more than {MOST_NUMBERS}")
     if settings.steps * settings.batch > MOST_EXAMPLES:
         fail("steps", f"is {settings.steps}: with batch {settings.batch} these are "
              f"{settings.steps * settings.batch} examples, more than {MOST_EXAMPLES}")

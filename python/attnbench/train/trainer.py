@@ -100,6 +100,7 @@ class Trainer:
         model.
         """
         checkpoint.check_is_of(saved, self.run, path)
+        checkpoint.check_parameters(saved, path)
         self._set(saved.parameters)
         for name, parameter in self.parameters.items():
             self.optimizer.state[parameter] = {

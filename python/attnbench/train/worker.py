@@ -117,7 +117,7 @@ class Worker:
             now = time.monotonic()
             if now - saved >= job.checkpoint_seconds:
                 attempt.save()
-                saved = now
+                saved = time.monotonic()  # of a large model it may take a minute
             if now - told >= SECONDS_BETWEEN_STEPS:
                 curve = trainer.curve
                 self._connection.send(messages.Step(
