@@ -40,8 +40,8 @@ LEXICON = "/usr/share/festival/dicts/cmu/cmudict-0.4.out"
 ENTRY = re.compile(r'\("([a-z]+)" \S+ \((.*)\)\)')
 MOST_HELD_OUT_WORDS = 2000
 GLOSSES = "/usr/share/wordnet/data.noun"
-# 10 to 28 characters are about 6 to 25 phones: a training step takes tens of milliseconds,
-# and no batch is much longer than its mean.
+# Longer sentences would cost more than they teach: a step of training takes as long as its
+# longest sentence.
 SENTENCE = re.compile(r"(?=.{10,28}$)[a-z]+( [a-z]+)+")
 UTTERANCES = 6000
 LEAST_UTTERANCES, TELL_EVERY = 3, 500
@@ -55,8 +55,8 @@ INTERRUPTED = 130
 def main(arguments=None):
     options = parse(arguments)
     try:
-        options.seed = whole("--seed", options.seed, 0, GREATEST_SEED)
-        options.jobs = whole("--jobs", options.jobs, 1, MOST_JOBS)
+        options.seed = command.whole_number("--seed", options.seed, 0, GREATEST_SEED)
+        options.jobs = command.whole_number("--jobs", options.jobs, 1, MOST_JOBS)
         corpus = MAKERS[options.corpus](options)
         if is_there(options.output, corpus.about["source"]):
             return 0
@@ -210,14 +210,7 @@ def version_of(package, path):
 def utterances(options, default, most):
     if options.utterances is None:
         return min(default, most)
-    return whole("--utterances", options.utterances, LEAST_UTTERANCES, most)
-
-
-def whole(option, text, least, most):
-    if not re.fullmatch("[0-9]{1,10}", text) or not least <= int(text) <= most:
-        raise command.UsageError(f"{option}: '{command.shortened(text)}' is no whole number from "
-                                 f"{least} to {most}")
-    return int(text)
+    return command.whole_number("--utterances", options.utterances, LEAST_UTTERANCES, most)
 
 
 def drawn(items, count, seed):

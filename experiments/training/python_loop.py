@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times a training step of `attnbench train` on one thread: of task copy with sources of 40
-symbols beside the same model as a user would write it, with torch.nn.LSTM and the closed form of
-alpha, and the same with our operators; of stretch and fed with noise 1, too, beside another program
-that trains, if one is given.
+"""Times a training step of `attnbench train` on one thread, with noise 1: of task copy with sources
+of 40 symbols, and of experiments stretch and fed. Beside copy it times the same model as a user
+would write it, with torch.nn.LSTM and the closed form of alpha, and the same with our operators;
+beside all, another program that trains, if one is given.
 
-usage: python_loop.py [--quick] [-o RESULT] [--program attnbench-train]
+usage: python_loop.py [--quick] [-o RESULT] [--program PROGRAM]
 example: /usr/bin/python3 experiments/training/python_loop.py -o results/python_loop.json
 
 All batches of copy have one shape: 32 sequences, T = U = 41 with the end symbol. `attnbench train`
@@ -136,7 +136,8 @@ class Program:
 
 def main(arguments):
     parser = measured.parser("python_loop.py", __doc__)
-    parser.add_argument("--program", help="another program that trains")
+    parser.add_argument("--program", help=(
+        "another with the options of `attnbench train`, such as that of an earlier version"))
     options = parser.parse_args(arguments)
     rounds, steps = (3, 3) if options.quick else (10, 60)
     trainer.use_one_thread()

@@ -12,8 +12,7 @@
 namespace attnbench {
 namespace {
 
-// A model of 2000 units fits, if its encoder reads one way and contexts are not
-// fed back.
+// Of the model that has the greatest of all sizes.
 constexpr std::size_t kMostCheckpointMebibytes = 4096;
 
 // Whether `count` is the product of the lengths, which may be any.

@@ -28,7 +28,7 @@ struct JsonForm<SomeSettings> {
     FromJson<TrainingSettings>(json, place);  // names what is wrong here
     return {json};
   }
-  // The trainer in Python has the defaults from here.
+  // `attnbench train`, in Python, has the defaults from here.
   static Json Schema(const Rule& /*rule*/) {
     Json schema = SchemaOf<TrainingSettings>();
     const Json defaults = ToJson(TrainingSettings());

@@ -37,8 +37,7 @@ void CheckData(const TrainingSettings& settings, const Place& place) {
   }
   if (is_own != settings.data_facts.has_value()) {
     FailAt(Place(place, "data_facts"),
-           is_own ? "is missing; only attnbench train, in Python, reads data "
-                    "for an experiment"
+           is_own ? "is missing"
                   : "is for task folder; the task is " + settings.task);
   }
   if (is_own && settings.data_facts->frame_size.has_value() ==

@@ -1,6 +1,6 @@
 // The room `training` says what is trained and what came out: the tasks that
-// models learn, the settings of a run, experiments, checkpoints and results. It
-// needs no libtorch; the room `trainer` does the training.
+// models learn, the settings of a run, experiments, checkpoints and results.
+// The training itself is in Python (python/attnbench/train/).
 //
 // Four tasks, each from n symbols, uniform and independent, with n uniform in
 // least_symbols..most_symbols:
@@ -49,7 +49,7 @@ struct Task {
   double frame_noise = 0.7;  // standard deviation, of `stretch` only
 
   bool has_frames() const { return name == "stretch"; }
-  // Of a source, with its end.
+  // Entries of the longest source, with its end.
   Index most_entries() const;
 };
 

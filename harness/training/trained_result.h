@@ -157,7 +157,8 @@ struct TrainedRun : TrainingRun {
   std::string status = "ok";
   std::optional<std::string> message = {};
   double seconds = 0;
-  // Of the steps since the run was last resumed.
+  // Of the steps since the run was last resumed. Only results of the trainer in
+  // C++, which is gone, have attention_share.
   std::optional<double> step_ms = {}, attention_share = {};
   std::optional<FinalEvaluation> result = {};
   std::vector<CurvePoint> curve = {};

@@ -32,14 +32,6 @@ class FolderTest(InFolder):
     def read(self):
         return folder.Folder(self.folder)
 
-    def text(self, name):
-        with open(self.path(name), encoding="utf-8", newline="") as file:
-            return file.read()
-
-    def write(self, name, text):
-        with open(self.path(name), "wb") as file:
-            file.write(text if isinstance(text, bytes) else text.encode("utf-8"))
-
     def refused(self, place, *parts):
         with self.assertRaises(load.DataError) as caught:
             self.read().facts
@@ -76,8 +68,9 @@ class Read(FolderTest):
         data = self.read()
         self.assertEqual(data.facts, {
             "hash": data.facts["hash"], "vocabulary": 6, "frame_size": 6, "frame_ms": 10,
-            "longest_source": max(len(one.source) for set_ in (tasks.TRAINING, tasks.HELD_OUT)
-                                  for one in data.examples(set_, 1, 0, 5 + 10 * (set_ == 32))),
+            "longest_source": max(
+                len(one.source) for which, count in ((tasks.TRAINING, 15), (tasks.HELD_OUT, 5))
+                for one in data.examples(which, 1, 0, count)),
             "source": "docs/examples/own_data/make.py"})
         made = data.examples(tasks.HELD_OUT, 7, 1, 4)
         there = rows(self.text("utterances.tsv"))[1:5]
@@ -267,18 +260,18 @@ class Refused(FolderTest):
                 self.refused(place, *parts)
 
 
-class Settled(FolderTest):
-    def settled(self, **more):
-        return folder.settled({"task": "folder", "data": self.folder, **more}, "x.json: s")
+class WithFacts(FolderTest):
+    def with_facts(self, **more):
+        return folder.with_facts({"task": "folder", "data": self.folder, **more}, "x.json: s")
 
     def test_what_follows_from_the_data_is_added(self):
         lengths = [len(line.split("\t")[2].split())
                    for line in self.text("utterances.tsv").split("\n")[1:-1]]
-        self.assertEqual(self.settled(dim=8), {
+        self.assertEqual(self.with_facts(dim=8), {
             "task": "folder", "data": self.folder, "dim": 8, "held_out": 5,
             "curve_held_out": 5, "least_symbols": min(lengths), "most_symbols": max(lengths),
             "data_facts": self.read().facts})
-        self.assertEqual(self.settled(held_out=3)["held_out"], 3)
+        self.assertEqual(self.with_facts(held_out=3)["held_out"], 3)
 
     def test_settings_that_do_not_fit_the_data_are_refused(self):
         for wrong, *parts in (
@@ -287,11 +280,11 @@ class Settled(FolderTest):
                 ({"most_symbols": 3}, "x.json: s.most_symbols: is not for task folder"),
                 ({"data_facts": {}}, "x.json: s.data_facts: is not for task folder")):
             with self.assertRaises(load.DataError) as caught:
-                self.settled(**wrong)
+                self.with_facts(**wrong)
             for part in parts:
                 self.assertIn(part, str(caught.exception))
         with self.assertRaisesRegex(load.DataError, "x.json: s.data: is missing"):
-            folder.settled({"task": "folder"}, "x.json: s")
+            folder.with_facts({"task": "folder"}, "x.json: s")
 
     def test_a_batch_that_the_data_make_too_large_is_refused(self):
         facts = {"hash": "a", "vocabulary": 99, "frame_size": 4096, "longest_source": 4000}

@@ -16,8 +16,9 @@ import numpy
 import torch
 
 from attnbench.train import checkpoint, evaluation, folder, settings, tasks, trainer
-from documents import ROOT, read, strict, validate
+from documents import ROOT, read
 from in_folder import InFolder
+import tiny_training
 
 PROGRAM = os.environ["ATTNBENCH"]
 EXAMPLE = os.path.join(ROOT, "docs", "examples", "own_data")
@@ -53,18 +54,6 @@ class OwnDataTest(InFolder):
         for part in parts:
             self.assertIn(part, done.stderr)
 
-    def document(self, name):
-        with open(self.path(name), encoding="utf-8") as file:
-            return strict(file.read())
-
-    def text(self, name):
-        with open(self.path(name), encoding="utf-8") as file:
-            return file.read()
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-
     def runs(self, **changes):
         """The runs of the example, each with these settings."""
         self.experiment["settings"].update(changes)
@@ -75,16 +64,14 @@ class OwnDataTest(InFolder):
         self.experiment["settings"].update(changes)
         self.write("words.json", json.dumps(self.experiment))
         self.gives("train", "words.json", "--keep-checkpoints", "-o", "r.json")
-        result = self.document("r.json")
-        validate(result, "trained")
-        return result
+        return tiny_training.result(self.path("r.json"))
 
     def check_decoding(self, result, output):
         """The program decodes the same sequences, with the same error."""
         for run in result["runs"]:
             path = f"{output}.checkpoints/{run['name']}-seed1.json"
             self.gives("decode", "--model", path, "--force", "-o", "d.json")
-            decoded = self.document("d.json")
+            decoded = read(self.path("d.json"))
             self.assertEqual(decoded["run"]["settings"], run["settings"])
             expected = run["result"]["hard_error"]
             self.assertAlmostEqual(
@@ -110,8 +97,7 @@ class Example(OwnDataTest):
             self.assertEqual(done.returncode, 0, f"{line}\n{done.stderr}")
             if "decode" in words:
                 self.assertRegex(done.stdout, r" west [a-z ]*</s> .* west ")
-        result = self.document("words.json")
-        validate(result, "trained")
+        result = tiny_training.result(self.path("words.json"))
         self.check_decoding(result, "words.json")
         for run in result["runs"]:
             self.assertEqual(run["settings"]["data_facts"]["source"],
@@ -162,8 +148,8 @@ class Trained(OwnDataTest):
             "mechanism": "memory", "num_contexts": 4, "position_encoding": "raw"}})
         result = self.train(steps=20, curve_every=0)
         self.check_decoding(result, "r.json")
-        shape = self.document("r.json.checkpoints/soft-seed1.json")["parameters"][
-            "source_embedding"]["shape"]
+        model = read(self.path("r.json.checkpoints/soft-seed1.json"))
+        shape = model["parameters"]["source_embedding"]["shape"]
         self.assertEqual(shape, [5, 8])
 
     def test_a_run_that_goes_on_makes_the_same_bits(self):
@@ -195,8 +181,7 @@ class Trained(OwnDataTest):
             self.assertAlmostEqual(result["lateness"], (chosen - ends).mean())
 
     def test_errors_of_a_speaker_are_of_the_utterances_of_that_speaker(self):
-        with open(self.path("words/utterances.tsv"), encoding="utf-8") as file:
-            lines = file.read().splitlines()
+        lines = self.text("words/utterances.tsv").splitlines()
         speakers = ["speaker", "ann", "ann", *["bob"] * 18]
         self.write("words/utterances.tsv", "\n".join(map("\t".join, zip(lines, speakers))))
         run = self.runs(steps=40, curve_every=0)[1]
@@ -214,7 +199,6 @@ class Trained(OwnDataTest):
                 of_speaker * sum(symbols[:2]) + bob[name] * sum(symbols[2:]),
                 of_all[name] * sum(symbols))
         result = self.train(steps=5)
-        validate(result, "trained")
         self.assertEqual([one["speaker"] for one in result["runs"][0]["result"]["speakers"]],
                          ["ann", "bob"])
 

@@ -25,8 +25,7 @@ MADE_UP = {
 
 class SettingsTest(InFolder):
     def runs(self, document, name="e.json", **options):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            json.dump(document, file)
+        self.write(name, json.dumps(document))
         return settings.runs(settings.read_experiment(self.path(name)), name, **options)
 
     def error(self, document, **options):

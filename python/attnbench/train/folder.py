@@ -2,12 +2,12 @@
 
     vocabulary.txt         a symbol of targets a line
     utterances.tsv         the names of its columns, then an utterance a line, between tabs:
-                           id, split (train or held_out), target (symbols between blanks), and
-                           perhaps source (symbols), ends or ends_seconds (a number for each
+                           id, split (train or held_out), target (symbols between blanks);
+                           optional: source (symbols), ends or ends_seconds (a number for each
                            symbol of the target: where it ends in the source), speaker
     features/ID.npy        floats [frames, dims], where there is no column source
     source_vocabulary.txt  a symbol of sources a line, where there is one
-    about.json             perhaps: source (a text: origin, version, licence), frame_ms
+    about.json             optional: source (a text: origin, version, licence), frame_ms
 
 docs/own_data.md has an example. What is wrong is a DataError with file and line.
 """
@@ -24,8 +24,8 @@ from attnbench.train import folder_tables, philox, tasks
 
 TASK = "folder"  # in settings
 MOST_DIMS, MOST_ENTRIES = 4096, 1_000_000  # that settings may have
-# Windows are not begun where a recording is too short for them: its last symbol ends behind
-# the last frame.
+# A recording has no window that goes over its end, so its last symbol may end behind the last
+# frame.
 MOST_FRAMES_BEHIND = 3
 
 
@@ -75,13 +75,13 @@ class Folder:
             self.tables.fail(one.line, f"the last end is {one.ends[-1]:g} entries from the begin "
                                        f"of the source, which has {length}")
 
-    def examples(self, set_, seed, first, count):
+    def examples(self, which, seed, first, count):
         """The examples first .. first + count - 1 of a set. Held-out ones are in the order of
         the table, fewer if it has no more. Training goes through all of its utterances, in an
         order that seed and epoch draw, before it begins again.
         """
-        utterances = self.of_split[set_]
-        if set_ == tasks.HELD_OUT:
+        utterances = self.of_split[which]
+        if which == tasks.HELD_OUT:
             return list(map(self._example, utterances[first:first + count]))
         places = (divmod(n, len(utterances)) for n in range(first, first + count))
         return [self._example(utterances[_order(seed, epoch, len(utterances))[place]])
@@ -144,25 +144,25 @@ def _order(seed, epoch, count):
 
 
 # Settings that follow from the folder, or mean nothing for it.
-_MADE_TASKS_ONLY = ("least_symbols", "most_symbols", "frame_noise", "data_facts")
+_NOT_FOR_FOLDERS = ("least_symbols", "most_symbols", "frame_noise", "data_facts")
 
 
-def settled(laid, where):
+def with_facts(settings, where):
     """The settings (a dict) of an experiment that has task "folder", with what follows from the
     folder. Without `held_out` all held-out utterances are taken.
     """
-    for key in _MADE_TASKS_ONLY:
-        if key in laid:
+    for key in _NOT_FOR_FOLDERS:
+        if key in settings:
             raise load.DataError(f"{where}.{key}", "is not for task folder, whose data say it")
-    if "data" not in laid:
+    if "data" not in settings:
         raise load.DataError(f"{where}.data", "is missing; expected the folder of the data")
-    folder = opened(laid["data"])
+    folder = opened(settings["data"])
     lengths = [len(one.target) - 1 for one in folder.tables.utterances]
     there = len(folder.of_split[tasks.HELD_OUT])
     for key in ("held_out", "curve_held_out"):
-        if laid.get(key, 1) > there:
-            raise load.DataError(f"{where}.{key}", f"is {laid[key]}; {laid['data']} has {there} "
-                                                   "held-out utterances")
-    return {"held_out": there, "curve_held_out": min(there, 256), **laid,
+        if settings.get(key, 1) > there:
+            raise load.DataError(f"{where}.{key}", f"is {settings[key]}; {settings['data']} has "
+                                                   f"{there} held-out utterances")
+    return {"held_out": there, "curve_held_out": min(there, 256), **settings,
             "data_facts": folder.facts,
             "least_symbols": min(lengths), "most_symbols": max(lengths)}

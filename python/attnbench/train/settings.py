@@ -51,7 +51,7 @@ class _Derived:
 
     @property
     def most_entries(self):
-        """Of the longest source, with its end."""
+        """Entries of the longest source, with its end."""
         return (self.data_facts["longest_source"] if self.data_facts
                 else self.task_spec.most_entries)
 
@@ -72,12 +72,12 @@ class _Derived:
 
     @property
     def longest_source(self):
-        """Of sources of tokens, with END; 0: not known."""
+        """Entries of the longest source of tokens, with END; 0: not known."""
         return 0 if self.has_frames else self.most_entries
 
     @property
     def most_outputs(self):
-        """Decoding of held-out sequences is cut off a few symbols after the longest target."""
+        """Where greedy decoding is cut off: a few symbols after the longest target."""
         return self.most_symbols + 5
 
     @property
@@ -109,18 +109,14 @@ class _Derived:
 
     def __post_init__(self):
         for name, about in SCHEMA.items():
-            if about["type"] == "number":  # 1 is one, too
+            if about["type"] == "number":  # JSON may have 1 for 1.0
                 object.__setattr__(self, name, float(getattr(self, name)))
 
 
-def _kind(about):
-    return {"integer": int, "number": float, "boolean": bool, "string": str,
-            "object": dict}[about["type"]]
-
-
+_TYPES = {"integer": int, "number": float, "boolean": bool, "string": str, "object": dict}
 Settings = dataclasses.make_dataclass(
     "Settings",
-    [(name, _kind(about), about.get("default")) for name, about in SCHEMA.items()],
+    [(name, _TYPES[about["type"]], about.get("default")) for name, about in SCHEMA.items()],
     bases=(_Derived,), frozen=True)
 
 
@@ -187,12 +183,13 @@ def runs(experiment, path, quick=False, only=()):
         if one["name"] in names:
             raise load.DataError(f"{here}.name", f"is there twice: '{one['name']}'")
         names.append(one["name"])
-        layers = (owner.get("settings", {}) for owner in (experiment, one, profile))
         where = f"{here}.settings"
-        laid = {key: value for layer in layers for key, value in layer.items()}
-        if laid.get("task") == folder.TASK:
-            laid = folder.settled(laid, where)
-        settings = Settings(**laid)
+        merged = {}
+        for owner in (experiment, one, profile):
+            merged.update(owner.get("settings", {}))
+        if merged.get("task") == folder.TASK:
+            merged = folder.with_facts(merged, where)
+        settings = Settings(**merged)
         check(settings, where)
         if settings.task != folder.TASK:
             _check_held_out(settings, first, where)

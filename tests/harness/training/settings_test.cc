@@ -1,6 +1,6 @@
 // Guards against settings that do not fit each other, or that one program takes
 // and the other refuses.
-#include "harness/training/experiment.h"
+#include "harness/training/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
