@@ -223,6 +223,10 @@ class TrainTest(InFolder):
             pass
         self.expect_refused(["-o", "r.json"], "r.json.checkpoints: is there and is no folder")
         os.remove(folder)
+        # That of the temporary file is longer by some letters.
+        self.write(alternatives=[{"name": 230 * "a"}])
+        self.expect_refused(["-o", "r.json"], "-seed1.json: cannot be written: File name too long")
+        self.write()
         os.makedirs(os.path.join(folder, "hard-seed2.json"))
         self.expect_refused(["-o", "r.json"], "hard-seed2.json: is there and is not a file")
         descriptor = os.open(folder, os.O_RDONLY)

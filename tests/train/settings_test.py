@@ -10,7 +10,7 @@ from documents import ROOT, read
 from in_folder import InFolder
 
 from attnbench.analysis import load
-from attnbench.train import settings
+from attnbench.train import parameters, settings
 
 CASES = read("tests", "train", "refused.json")
 MADE_UP = {
@@ -118,7 +118,7 @@ class SettingsTest(InFolder):
         run, = self.runs(document, only=["a"])[:1]
         self.assertTrue(run.settings.attends)
         self.assertFalse(run.settings.is_monotonic)
-        self.assertIn("attention.W", settings.parameter_shapes(run.settings))
+        self.assertIn("attention.W", parameters.parameter_shapes(run.settings))
 
     def test_the_repositorys_experiments_can_be_trained(self):
         for name in ("alignments", "copy", "fed", "reorder", "reversal", "stretch"):

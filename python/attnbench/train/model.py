@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from attnbench.train import attention, tasks
 from attnbench.train.lstm import Lstm
-from attnbench.train.settings import parameter_shapes
+from attnbench.train.parameters import parameter_shapes
 
 NO_TARGET = -100  # what cross_entropy leaves out
 

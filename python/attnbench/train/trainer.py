@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from attnbench.train import checkpoint, evaluation, tasks
 from attnbench.train.model import NO_TARGET, Model, batch_of
-from attnbench.train.settings import first_parameters, parameter_shapes
+from attnbench.train.parameters import first_parameters, parameter_shapes
 
 
 class Diverged(Exception):
