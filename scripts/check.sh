@@ -18,7 +18,7 @@
 #   slurm        scripts/slurm against a Slurm of one node, started for it
 #   skeleton     copies of mechanisms/skeleton and docs/examples/wait_k are compiled
 #                after a line each in the registry, without any other change
-#   training     installs libtorch, builds what needs it, and runs its tests
+#   training     installs PyTorch, builds the operators, and runs the tests of training
 #   operators    the PyTorch operators' tests, with a library that is built with
 #                the address and undefined-behaviour sanitizers
 #   report       pages of `attnbench report` in headless Chromium; Google
@@ -104,7 +104,7 @@ PYTHON
 
 step_mutations() {
   local -a some=(--changed 40)
-  scripts/setup.sh --training
+  scripts/setup.sh --training  # some defects are in what needs PyTorch
   if $all; then some=(); fi
   "$python" tests/mutations/run.py "${some[@]}"
 }

@@ -16,7 +16,7 @@ import pathlib
 import re
 import sys
 
-ROOM = re.compile(r"^attnbench_room\((\w+)(?:\s+(?:TEXT|APART|TORCH))*(?:\s+USES((?:\s+[a-z_]+)+))?", re.M)
+ROOM = re.compile(r"^attnbench_room\((\w+)(?:\s+(?:TEXT|APART))*(?:\s+USES((?:\s+[a-z_]+)+))?", re.M)
 TEST = re.compile(r"^attnbench_test\((\w+)\s+(\w+)([^)]*)\)", re.M)
 LINK = re.compile(r"^target_link_libraries\((\w+) PRIVATE((?:\s+attnbench_\w+)+)\)", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

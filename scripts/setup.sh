@@ -5,8 +5,8 @@
 #   --tools   also what check.sh and cpack need: clang and its tools, shellcheck,
 #             Slurm, a browser, dpkg's tools
 #   --peers   also what peers.sh needs: PyTorch on OpenBLAS
-#   --training   also what `attnbench train` and the operators for PyTorch are built
-#             with: libtorch, PyTorch
+#   --training   also PyTorch, which `attnbench train` runs on, and libtorch, which
+#             the operators for PyTorch are built with
 #   --check   only say what is missing: exit 0 if nothing, 1 otherwise
 #   --help    this text
 # example: scripts/setup.sh --tools --check
@@ -22,7 +22,7 @@ set -euo pipefail
 # libraries that header-only use never links. nbclient and ipykernel run the
 # notebook python/example.ipynb in a test, and markdown-it reads Markdown in one;
 # venv, pip, setuptools and wheel make and install the package for Python; valgrind
-# counts instructions.
+# counts instructions. festlex-cmu, flite and wordnet-base hold words and speech to train on.
 packages=(
   cmake ninja-build g++ git pkg-config
   libeigen3-dev libopenblas-dev libhwy-dev libbenchmark-dev
@@ -33,6 +33,7 @@ packages=(
   python3-nbclient python3-ipykernel python3-markdown-it
   python3-venv python3-pip python3-setuptools python3-wheel
   valgrind
+  festlex-cmu flite wordnet-base
 )
 # libclang-rt-dev holds the sanitizers' runtimes, lld links their programs in a sixth of
 # the time, llvm holds the symbolizer without which their reports have no line numbers;

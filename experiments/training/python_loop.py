@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Times a training step of attnbench-train beside the same model in Python, on one
-thread: with torch.nn.LSTM and the closed form of alpha as a user would write them, and
-the same with our operators.
+"""Times a training step of `attnbench train` on one thread, with noise 1: of task copy with sources
+of 40 symbols, and of experiments stretch and fed. Beside copy it times the same model as a user
+would write it, with torch.nn.LSTM and the closed form of alpha, and the same with our operators;
+beside all, another program that trains, if one is given.
 
-usage: python_loop.py [--quick] [-o RESULT] [--program attnbench-train]
+usage: python_loop.py [--quick] [-o RESULT] [--program PROGRAM]
 example: /usr/bin/python3 experiments/training/python_loop.py -o results/python_loop.json
 
-Task copy with sources of 40 symbols each, so that all batches have one shape: batch 32,
-T = U = 41 with the end symbol. Examples are made beforehand in Python, and within the
-step by the trainer. The three take turns; samples are the mean milliseconds of a step in
-each round.
+All batches of copy have one shape: 32 sequences, T = U = 41 with the end symbol. `attnbench train`
+makes examples and noise within the step, the user's loops before it. The loops of a model take
+turns; samples are the mean milliseconds of a step in each round.
 """
 
 import json
@@ -29,13 +29,22 @@ with start.imports("python_loop.py", measured.NEEDED):
 
     import paired
     from attnbench.torch import additive_energies, library, monotonic_attention
+    from attnbench.train import settings, trainer
     library.load()  # without it they would be plain torch operations
     from framework_training import selection
 
 LENGTH, BATCH, SYMBOLS, EMBEDDING, UNITS = 40, 32, 20, 32, 64
+COMMON = {"mechanism": "monotonic", "noise": 1, "held_out": 1, "curve_every": 0}
+MODELS = {
+    "copy": {
+        **COMMON, "task": "copy", "least_symbols": LENGTH, "most_symbols": LENGTH, "dim": UNITS,
+        "encoder_units": UNITS, "embedding": EMBEDDING, "batch": BATCH},
+    "stretch": {**COMMON, "task": "stretch"},
+    "fed": {**COMMON, "task": "stretch", "input_feeding": True},
+}
 
 
-class Model(torch.nn.Module):
+class UsersModel(torch.nn.Module):
     def __init__(self, with_operators):
         super().__init__()
         self.with_operators = with_operators
@@ -69,10 +78,10 @@ class Model(torch.nn.Module):
         return self.output(self.mix(torch.cat([states, contexts], -1)).tanh())
 
 
-class Loop:
+class UsersLoop:
     def __init__(self, with_operators):
         torch.manual_seed(1)
-        self.model = Model(with_operators)
+        self.model = UsersModel(with_operators)
         self.optimizer = torch.optim.Adam(self.model.parameters(), 0.005)
 
     def step_ms(self, steps):
@@ -89,26 +98,30 @@ class Loop:
 
 
 class Trainer:
-    """Runs attnbench-train, and reads what its result says."""
+    """The loop of `attnbench train`."""
 
-    def __init__(self, program):
-        self.program = program
-        self.shares = []
-        self.context = {}
+    def __init__(self, model):
+        self.trainer = trainer.Trainer(settings.Run(
+            "loop", 1, 1, settings.Settings(**MODELS[model], steps=10**6)))
+
+    def step_ms(self, steps):
+        start = time.perf_counter()
+        for _ in range(steps):
+            self.trainer.step()
+        return 1e3 * (time.perf_counter() - start) / steps
+
+
+class Program:
+    """Another program with the options of `attnbench train`, and what its result says."""
+
+    def __init__(self, program, model):
+        self.program, self.model = program, model
 
     def step_ms(self, steps):
         experiment = {
             "name": "loop", "question": "What does a step cost?",
             "source": "experiments/training/python_loop.py", "seed": 1, "seeds": 1,
-            "settings": {
-                "task": "copy", "least_symbols": LENGTH, "most_symbols": LENGTH,
-                "mechanism": "monotonic", "noise": 1, "energy_bias": -2, "dim": UNITS,
-                "encoder_units": UNITS, "bidirectional": False,
-                "embedding_in_memory": False, "embedding": EMBEDDING,
-                "starts_from_encoder": False, "batch": BATCH, "learning_rate": 0.005,
-                "steps": steps, "held_out": 1, "curve_every": 0,
-            },
-            "alternatives": [{"name": "loop"}],
+            "settings": {**MODELS[self.model], "steps": steps}, "alternatives": [{"name": "loop"}],
         }
         with tempfile.TemporaryDirectory() as folder:
             paths = [os.path.join(folder, name) for name in ("loop.json", "r.json")]
@@ -118,55 +131,45 @@ class Trainer:
                 [self.program, paths[0], "-o", paths[1]], check=True,
                 capture_output=True, cwd=measured.ROOT)
             with open(paths[1], encoding="utf-8") as file:
-                document = json.load(file)
-        self.context, run = document["context"], document["runs"][0]
-        self.shares.append(run["attention_share"])
-        return run["step_ms"]
+                return json.load(file)["runs"][0]["step_ms"]
 
 
 def main(arguments):
     parser = measured.parser("python_loop.py", __doc__)
-    parser.add_argument(
-        "--program",
-        default=os.path.join(measured.ROOT, "build", "release", "attnbench-train"))
+    parser.add_argument("--program", help=(
+        "another with the options of `attnbench train`, such as that of an earlier version"))
     options = parser.parse_args(arguments)
     rounds, steps = (3, 3) if options.quick else (10, 60)
-    torch.set_num_threads(1)
-    trainer = Trainer(options.program)
-    loops = {
-        "trainer": trainer, "python_closed_form": Loop(False),
-        "python_operators": Loop(True),
-    }
+    trainer.use_one_thread()
+    loops = {(model, "trainer"): Trainer(model) for model in MODELS}
+    loops["copy", "python_closed_form"] = UsersLoop(False)
+    loops["copy", "python_operators"] = UsersLoop(True)
+    if options.program:
+        loops.update({(model, "program"): Program(options.program, model) for model in MODELS})
     for loop in loops.values():
         loop.step_ms(3)  # warms up
-    trainer.shares.clear()
-    samples = {name: [] for name in loops}
+    samples = {key: [] for key in loops}
     for _ in range(rounds):
-        for name, loop in loops.items():
-            samples[name].append(loop.step_ms(steps))
-    result = {
+        for key, loop in sorted(loops.items()):  # the loops of a model follow one another
+            samples[key].append(loop.step_ms(steps))
+    measured.write({
         "schema_version": 1,
         "kind": "python_loop",
-        "context": {
-            **measured.context(
-                "training/python_loop.py", arguments, {"torch": torch.__version__}),
-            # Of the program that was timed, whatever is checked out now.
-            **{key: trainer.context[key] for key in ("commit", "dirty")},
-        },
+        "context": measured.context(
+            "training/python_loop.py", arguments, {"torch": torch.__version__}),
         "quick": options.quick,
         "steps": steps,
-        "attention_share": statistics.median(trainer.shares),
         "loops": [
             {
+                "model": model,
                 "name": name,
                 "step_ms": statistics.median(of_loop),
-                "over_trainer": paired.ratio(samples["trainer"], of_loop),
+                "over_trainer": paired.ratio(samples[model, "trainer"], of_loop),
                 "samples_ms": of_loop,
             }
-            for name, of_loop in samples.items()
+            for (model, name), of_loop in samples.items()
         ],
-    }
-    measured.write(result, options.output)
+    }, options.output)
 
 
 if __name__ == "__main__":

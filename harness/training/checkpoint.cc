@@ -12,8 +12,7 @@
 namespace attnbench {
 namespace {
 
-// A model of 2000 units fits, if its encoder reads one way and contexts are not
-// fed back.
+// Of the model that has the greatest of all sizes.
 constexpr std::size_t kMostCheckpointMebibytes = 4096;
 
 // Whether `count` is the product of the lengths, which may be any.
@@ -61,24 +60,6 @@ Checkpoint ReadCheckpoint(const std::string& path) {
     }
   }
   return checkpoint;
-}
-
-void CheckIsOf(const Checkpoint& checkpoint, const TrainingRun& run,
-               const std::string& path) {
-  const Json theirs = ToJson(checkpoint.run), ours = ToJson(run);
-  if (theirs == ours) return;
-  const Json& there = theirs["settings"];
-  for (const auto& [key, value] : ours["settings"].items()) {
-    if (there[key] == value) continue;
-    throw UserError(path, fmt::format("is of a run with {} {}; expected {}",
-                                      key, there[key].dump(), value.dump()));
-  }
-  const auto name_of = [](const TrainingRun& one) {
-    return fmt::format("run {} with seed {} (held out: {})", one.name, one.seed,
-                       one.held_out_seed);
-  };
-  throw UserError(path, fmt::format("is of {}; expected {}",
-                                    name_of(checkpoint.run), name_of(run)));
 }
 
 }  // namespace attnbench

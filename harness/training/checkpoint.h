@@ -31,7 +31,7 @@ struct CheckpointArray {
 
 struct Checkpoint {
   static constexpr char kTitle[] =
-      "Checkpoint of attnbench-train: a model, as far as it is trained";
+      "Checkpoint of attnbench train: a model, as far as it is trained";
 
   int schema_version = 1;
   std::string kind = "checkpoint";
@@ -56,14 +56,10 @@ struct Checkpoint {
 };
 
 // Reads a checkpoint. Throws UserError naming the file, and the place in it, if
-// it is no checkpoint, is cut short, or has an array whose numbers are not as
-// many as its shape says, or beyond f32, a step past the
-// end, or squares below 0.
+// it is no checkpoint, is cut short, or has a step past the end, squares below
+// 0, or an array whose numbers are not as many as its shape says, or beyond
+// f32.
 Checkpoint ReadCheckpoint(const std::string& path);
-
-// Throws UserError naming the file if the checkpoint is not of this run.
-void CheckIsOf(const Checkpoint& checkpoint, const TrainingRun& run,
-               const std::string& path);
 
 }  // namespace attnbench
 

@@ -28,7 +28,7 @@ struct JsonForm<SomeSettings> {
     FromJson<TrainingSettings>(json, place);  // names what is wrong here
     return {json};
   }
-  // The trainer in Python has the defaults from here.
+  // `attnbench train`, in Python, has the defaults from here.
   static Json Schema(const Rule& /*rule*/) {
     Json schema = SchemaOf<TrainingSettings>();
     const Json defaults = ToJson(TrainingSettings());
@@ -85,7 +85,7 @@ struct TrainingProfiles {
 };
 
 struct TrainingExperiment {
-  static constexpr char kTitle[] = "Experiment of attnbench-train";
+  static constexpr char kTitle[] = "Experiment of attnbench train";
 
   std::string name = {}, question = {}, source = {};
   std::uint64_t seed = 1;
@@ -135,15 +135,6 @@ struct TrainingRun {
     visit("settings", self.settings);
   }
 };
-
-// Throws UserError naming the file and the place.
-TrainingExperiment ReadTrainingExperiment(const std::string& path);
-
-// The runs, in their order: every alternative with the first seed, then with
-// the next one. Throws UserError naming the place if settings do not fit each
-// other.
-std::vector<TrainingRun> RunsOfExperiment(const TrainingExperiment& experiment,
-                                          bool quick, const std::string& path);
 
 }  // namespace attnbench
 

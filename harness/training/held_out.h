@@ -1,5 +1,5 @@
 // What a trained model makes of the held-out sequences of its run: decoded
-// without libtorch, and the scores that training would start from. Threads
+// without PyTorch, and the scores that training would start from. Threads
 // share the sequences and change nothing.
 #ifndef ATTNBENCH_HARNESS_TRAINING_HELD_OUT_H_
 #define ATTNBENCH_HARNESS_TRAINING_HELD_OUT_H_

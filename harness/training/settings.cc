@@ -14,6 +14,8 @@ namespace {
 // Numbers of an array [batch, U, T] of attention: 128 MiB of f32, of which
 // training has several.
 constexpr Index kMostWeights = Index{1} << 25;
+// Of any other array.
+constexpr Index kMostNumbers = Index{1} << 30;
 // The program counts examples in 32 bits.
 constexpr Index kMostExamples = Index{1} << 32;
 
@@ -35,8 +37,7 @@ void CheckData(const TrainingSettings& settings, const Place& place) {
   }
   if (is_own != settings.data_facts.has_value()) {
     FailAt(Place(place, "data_facts"),
-           is_own ? "is missing; only attnbench train, in Python, reads data "
-                    "for an experiment"
+           is_own ? "is missing"
                   : "is for task folder; the task is " + settings.task);
   }
   if (is_own && settings.data_facts->frame_size.has_value() ==
@@ -70,11 +71,28 @@ void CheckSettings(const TrainingSettings& settings, const Place& place) {
   const Index outputs = settings.most_symbols + 1;
   const Index together = std::max(settings.batch, settings.evaluation_batch());
   if (together * outputs * entries > kMostWeights) {
+    const std::string what =
+        fmt::format("{} x {} x {} weights, more than {}", together, outputs,
+                    entries, kMostWeights);
+    if (settings.data) {  // whose symbols nobody sets
+      FailAt(Place(place, "batch"),
+             fmt::format("is {}: with these data attention has up to {}",
+                         settings.batch, what));
+    }
     FailAt(Place(place, "most_symbols"),
-           fmt::format("is {}: with batch {} attention has up to {} x {} x {} "
-                       "weights, more than {}",
-                       settings.most_symbols, settings.batch, together, outputs,
-                       entries, kMostWeights));
+           fmt::format("is {}: with batch {} attention has up to {}",
+                       settings.most_symbols, settings.batch, what));
+  }
+  const Index numbers =
+      together *
+      std::max(entries *
+                   std::max(4 * settings.encoder_units, settings.source_size()),
+               outputs * std::max(4 * settings.dim, settings.vocabulary()));
+  if (numbers > kMostNumbers) {
+    FailAt(Place(place, "batch"),
+           fmt::format("is {}: gates, frames or logits are up to {} numbers, "
+                       "more than {}",
+                       settings.batch, numbers, kMostNumbers));
   }
   if (settings.steps * settings.batch > kMostExamples) {
     FailAt(Place(place, "steps"),

@@ -22,6 +22,7 @@ std::vector<std::string> TrainedMechanismNames();
 inline constexpr Index kMostSequences = 1'000'000;
 // Sequences of that set that are evaluated together.
 inline constexpr Index kEvaluationBatch = 128;
+
 // What `attnbench train` reads from a folder of own data (docs/own_data.md), so
 // that a model's shapes are known without it.
 struct DataFacts {
@@ -215,7 +216,7 @@ struct TrainingSettings {
     return data_facts ? data_facts->frame_size.has_value()
                       : task_spec().has_frames();
   }
-  // Of the longest source, with its end.
+  // Entries of the longest source, with its end.
   Index most_entries() const {
     return data_facts ? data_facts->longest_source : task_spec().most_entries();
   }
@@ -237,7 +238,7 @@ struct TrainingSettings {
                       : kTaskVocabulary;
   }
   Index directions() const { return bidirectional ? 2 : 1; }
-  // Of sources of tokens, with the end symbol; 0: not known.
+  // Entries of the longest source of tokens, with its end; 0: not known.
   Index longest_source() const { return has_frames() ? 0 : most_entries(); }
   // Decoding of held-out sequences is cut off a few symbols after the longest
   // target.

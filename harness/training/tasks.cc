@@ -120,15 +120,6 @@ Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,
   return example;
 }
 
-bool HasSymbols(const Task& task, ExampleSet set, std::uint64_t seed,
-                Index count) {
-  for (Index n = 0; n < count; ++n) {
-    const auto index = static_cast<std::uint32_t>(n);
-    if (MakeExample(task, set, seed, index).target.size() > 1) return true;
-  }
-  return false;
-}
-
 std::vector<float> Prototype(Symbol symbol) {
   std::vector<float> frame;
   for (Index k = 0; k < kFrameSize; ++k) {

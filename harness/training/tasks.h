@@ -1,6 +1,6 @@
 // The room `training` says what is trained and what came out: the tasks that
-// models learn, the settings of a run, experiments, checkpoints and results. It
-// needs no libtorch; the room `trainer` does the training.
+// models learn, the settings of a run, experiments, checkpoints and results.
+// The training itself is in Python (python/attnbench/train/).
 //
 // Four tasks, each from n symbols, uniform and independent, with n uniform in
 // least_symbols..most_symbols:
@@ -49,7 +49,7 @@ struct Task {
   double frame_noise = 0.7;  // standard deviation, of `stretch` only
 
   bool has_frames() const { return name == "stretch"; }
-  // Of a source, with its end.
+  // Entries of the longest source, with its end.
   Index most_entries() const;
 };
 
@@ -68,10 +68,6 @@ struct Example {
                           : static_cast<Index>(tokens.size());
   }
 };
-
-// Whether one of the first `count` targets of a set is more than its end.
-bool HasSymbols(const Task& task, ExampleSet set, std::uint64_t seed,
-                Index count);
 
 // Not of kOwnDataTask.
 Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,

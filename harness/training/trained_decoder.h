@@ -1,9 +1,9 @@
-// Decodes with a trained model, without libtorch: the LSTMs of room `model` and
+// Decodes with a trained model, without PyTorch: the LSTMs of room `model` and
 // a mechanism's own decoder, one source at a time. Where the encoder reads
 // forwards alone and the decoder does not start from its end, this is online:
 // an entry is encoded when the attention asks for it.
 //
-// Symbols are those of the trainer, which computes the same in another order,
+// Symbols are those of PyTorch, which computes the same in another order,
 // unless two logits, or an energy and 0, are closer than rounding:
 // DecodedOutput::margin tells.
 #ifndef ATTNBENCH_HARNESS_TRAINING_TRAINED_DECODER_H_

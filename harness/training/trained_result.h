@@ -1,4 +1,5 @@
-// The result document of attnbench-train (results/schema/trained.schema.json).
+// The result document of `attnbench train`
+// (results/schema/trained.schema.json).
 //
 // Errors are token error rates of greedy decoding that reads its own outputs:
 // the edit distance to the target over the target's length, both without the
@@ -45,6 +46,24 @@ struct Evaluation {
   }
 };
 
+// Of the held-out utterances of one speaker of own data (folder.h).
+struct SpeakerErrors {
+  std::string speaker = {};
+  // As in Evaluation and FinalEvaluation.
+  double soft_error = 0;
+  std::optional<double> hard_error = {};
+  std::optional<double> alignment_error = {}, lateness = {};
+
+  static void Fields(auto& self, auto& visit) {
+    visit("speaker", self.speaker, Rule{.not_empty = true});
+    visit("soft_error", self.soft_error, Rule{.minimum = 0});
+    visit("hard_error", self.hard_error, Rule{.minimum = 0});
+    visit("alignment_error", self.alignment_error,
+          Rule{.minimum = 0, .absent_if_unset = true});
+    visit("lateness", self.lateness, Rule{.absent_if_unset = true});
+  }
+};
+
 // After the last step.
 struct FinalEvaluation : Evaluation {
   // [kHistogramBins]: how often p is in each bin of an equal part of [0, 1],
@@ -66,6 +85,7 @@ struct FinalEvaluation : Evaluation {
   // threshold, or the last if there is none: the means of |n - e| and n - e
   // over symbols.
   std::optional<double> alignment_error = {}, lateness = {};
+  std::optional<std::vector<SpeakerErrors>> speakers = {};
 
   static void Fields(auto& self, auto& visit) {
     Evaluation::Fields(self, visit);
@@ -85,6 +105,10 @@ struct FinalEvaluation : Evaluation {
                .absent_if_unset = true});
     visit("lateness", self.lateness,
           Rule{.description = "the same with its sign: above 0 it is late",
+               .absent_if_unset = true});
+    visit("speakers", self.speakers,
+          Rule{.description = "the same of the utterances of each speaker; own "
+                              "data that name them",
                .absent_if_unset = true});
   }
 };
@@ -133,7 +157,8 @@ struct TrainedRun : TrainingRun {
   std::string status = "ok";
   std::optional<std::string> message = {};
   double seconds = 0;
-  // Of the steps since the run was last resumed.
+  // Of the steps since the run was last resumed. Only results of the trainer in
+  // C++, which is gone, have attention_share.
   std::optional<double> step_ms = {}, attention_share = {};
   std::optional<FinalEvaluation> result = {};
   std::vector<CurvePoint> curve = {};
@@ -171,7 +196,7 @@ struct TrainedRun : TrainingRun {
 
 struct TrainedResult {
   static constexpr char kTitle[] =
-      "Result of attnbench-train: how well trained models decode";
+      "Result of attnbench train: how well trained models decode";
 
   int schema_version = 1;
   std::string kind = "trained";

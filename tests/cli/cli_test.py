@@ -30,10 +30,6 @@ def run(*arguments, folder, **keywords):
 
 
 class CommandTest(InFolder):
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-
     def run_here(self, *arguments, **keywords):
         return run(*arguments, folder=self.folder, **keywords)
 

@@ -16,7 +16,7 @@ from result_files import ROOT, ResultFilesTest, run
 MODEL = os.path.join(ROOT, "tests", "cli", "fed_model.json")
 SMALL = ("-T", "12", "-U", "6", "-d", "8", "--vocabulary", "5", "--decoders", "8", "--paths", "400",
          "--sharpness", "4", "--feedback", "0,1")
-TRAINER_LOSS = 0.2550952  # of the held-out set, as attnbench-train wrote it
+TRAINER_LOSS = 0.2550952  # of the held-out set, as the trainer wrote it
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 

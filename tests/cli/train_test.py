@@ -10,27 +10,18 @@ import subprocess
 import time
 import unittest
 
-from documents import ROOT, read, strict, validate
+from documents import ROOT, read, validate
 from in_folder import InFolder
+import tiny_training
 
 PROGRAM = os.environ["ATTNBENCH"]
-TINY = {
-    "task": "copy", "least_symbols": 0, "most_symbols": 3, "dim": 8, "encoder_units": 8,
-    "embedding": 4, "steps": 60, "batch": 4, "held_out": 8, "curve_every": 20,
-    "curve_held_out": 4, "energy_bias": 0, "noise": 1,
-}
 
 
 class TrainTest(InFolder):
     def write(self, settings=None, **members):
-        experiment = {
-            "name": "tiny", "question": "q", "source": "s", "settings": TINY,
-            "alternatives": [
-                {"name": "soft", "settings": {"mechanism": "soft"}},
-                {"name": "hard", "seeds": 2, "settings": settings or {}},
-            ],
-            **members,
-        }
+        experiment = tiny_training.experiment(
+            {"name": "soft", "settings": {"mechanism": "soft"}},
+            {"name": "hard", "seeds": 2, "settings": settings or {}}, **members)
         with open(self.path("tiny.json"), "w", encoding="utf-8") as file:
             json.dump(experiment, file)
 
@@ -55,18 +46,10 @@ class TrainTest(InFolder):
             self.assertEqual(sorted(os.listdir(self.folder)), before)
 
     def result(self, name="r.json"):
-        with open(self.path(name), encoding="utf-8") as file:
-            result = strict(file.read())
-        validate(result, "trained")
-        return result
+        return tiny_training.result(self.path(name))
 
     def runs(self, name="r.json"):
-        """All that does not depend on time."""
-        runs = self.result(name)["runs"]
-        for run in runs:
-            for name in ("seconds", "step_ms", "attention_share"):
-                del run[name]
-        return runs
+        return tiny_training.runs(self.path(name))
 
     def test_all_runs_are_in_the_result_and_side_by_side_they_are_the_same(self):
         self.write()
@@ -106,8 +89,7 @@ class TrainTest(InFolder):
             error = running.communicate(timeout=300)[1]
             self.assertEqual(running.returncode, 130, error)
         self.assertIn("1 of 3 runs are in r.json", error)
-        with open(checkpoint, encoding="utf-8") as file:
-            self.assertLess(strict(file.read())["step"], 1000)
+        self.assertLess(read(checkpoint)["step"], 1000)
         self.assertFalse(self.result()["complete"])
         self.expect_refused(["-o", "r.json"], "r.json: is there already")
 
@@ -116,6 +98,10 @@ class TrainTest(InFolder):
         with open(checkpoint, "w", encoding="utf-8") as file:
             file.write(text[: len(text) // 2])
         self.expect_refused(["-o", "r.json", "--resume"], "hard-seed1.json: ")
+        with open(checkpoint, "w", encoding="utf-8") as file:
+            file.write(text.replace('"mix.b"', '"mix.c"'))
+        self.expect_refused(["-o", "r.json", "--resume"],
+                            "hard-seed1.json: parameters.mix.b: is missing")
         with open(checkpoint, "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -148,8 +134,7 @@ class TrainTest(InFolder):
         self.expect_refused(["-o", "r.json", "--only", "soft", "--resume"],
                             "r.json: was made by another build", "PyTorch", "--force")
         path = self.path("r.json.checkpoints/soft-seed1.json")
-        with open(path, encoding="utf-8") as file:
-            checkpoint = strict(file.read())
+        checkpoint = read(path)
         checkpoint["parameters"]["output.b"]["values"][0] += 1
         with open(path, "w", encoding="utf-8") as file:
             json.dump(checkpoint, file)
@@ -161,8 +146,7 @@ class TrainTest(InFolder):
         self.assertEqual(self.train("-o", "r.json", "--keep-checkpoints").returncode, 0)
         os.remove(self.path("r.json"))
         path = self.path("r.json.checkpoints/hard-seed1.json")
-        with open(path, encoding="utf-8") as file:
-            checkpoint = strict(file.read())
+        checkpoint = read(path)
         checkpoint["step"] = 59
         values = checkpoint["parameters"]["output.W"]["values"]
         values[:] = len(values) * [3e38]
@@ -185,8 +169,7 @@ class TrainTest(InFolder):
         checkpoints = self.path("r.json.checkpoints")
         self.assertEqual(
             sorted(os.listdir(checkpoints)), ["hard-seed1.json", "hard-seed2.json"])
-        with open(os.path.join(checkpoints, "hard-seed1.json"), encoding="utf-8") as file:
-            checkpoint = strict(file.read())
+        checkpoint = read(checkpoints, "hard-seed1.json")
         self.assertEqual(checkpoint["step"], 60)
         self.assertEqual(checkpoint["parameters"]["attention.W"]["shape"], [8, 8])
         # To train what is left must not take it away.
@@ -207,12 +190,12 @@ class TrainTest(InFolder):
         self.expect_refused(["-o", "tiny.json", "--force"], "tiny.json")
         self.write(settings={"stepps": 3})
         self.expect_refused(
-            output, "tiny.json: alternatives[1].settings: unknown key 'stepps'", "'steps'")
+            output, "tiny.json: alternatives[1].settings: unknown member 'stepps'", "'steps'")
         for size in ("dim", "encoder_units", "embedding", "num_contexts"):
             self.write(settings={size: 10**12})
-            self.expect_refused(output, f"settings.{size}: ", "from 1 to 1024")
+            self.expect_refused(output, f"settings: {size} is ", "from 1 up to 1024")
         self.write(more=1)
-        self.expect_refused(output, "tiny.json: unknown key 'more'")
+        self.expect_refused(output, "tiny.json: unknown member 'more'")
         with open(self.path("tiny.json"), "w", encoding="utf-8") as file:
             file.write("{")
         self.expect_refused(output, "tiny.json: ")
@@ -240,6 +223,10 @@ class TrainTest(InFolder):
             pass
         self.expect_refused(["-o", "r.json"], "r.json.checkpoints: is there and is no folder")
         os.remove(folder)
+        # That of the temporary file is longer by some letters.
+        self.write(alternatives=[{"name": 230 * "a"}])
+        self.expect_refused(["-o", "r.json"], "-seed1.json: cannot be written: File name too long")
+        self.write()
         os.makedirs(os.path.join(folder, "hard-seed2.json"))
         self.expect_refused(["-o", "r.json"], "hard-seed2.json: is there and is not a file")
         descriptor = os.open(folder, os.O_RDONLY)
@@ -253,12 +240,16 @@ class TrainTest(InFolder):
         self.assertIn("stretch.json", names)
         for name in names:
             with self.subTest(name):
-                validate(read("experiments", "training", name), "training_experiment")
+                experiment = read("experiments", "training", name)
+                validate(experiment, "training_experiment")
                 done = subprocess.run(
                     [PROGRAM, "train", os.path.join(folder, name), "-o", "r.json",
                      "--only", "nothing"],
                     cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
-                self.assertIn("--only: unknown alternative 'nothing'", done.stderr)
+                # Corpora are made by another program.
+                data = experiment["settings"].get("data")
+                self.assertIn(f"{data}: is no folder" if data else
+                              "--only: unknown alternative 'nothing'", done.stderr)
 
 
 if __name__ == "__main__":

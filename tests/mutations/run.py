@@ -11,8 +11,8 @@ a file that is not changed, and their checks have to pass.
 
 A defect is an entry of mutations.json: its `name`, the `file`, the text `old`,
 which occurs there once, and `new`; `caught_by` is a test source with a filter of
-its tests, or `verify` with its arguments. A test in Python imports a copy of plots/
-with the defect. Exit status 1 if one is not caught, does not apply or does not
+its tests, or `verify` with its arguments. A test in Python imports a copy of plots/,
+python/ or experiments/ with the defect. Exit status 1 if one is not caught, does not apply or does not
 compile."""
 
 import argparse
@@ -220,9 +220,9 @@ class Base:
         source = mutation.folder / "source"
         changed = source / mutation.file
         if mutation.check.is_python:
-            for folder in ("plots", "python"):
+            for folder in ("plots", "python", "experiments"):
                 shutil.copytree(ROOT / folder, source / folder)
-            for data in ("experiments", "harness", "results"):
+            for data in ("harness", "results"):
                 (source / data).symlink_to(ROOT / data)
         else:
             changed.parent.mkdir(parents=True)

@@ -23,3 +23,12 @@ class InFolder(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def text(self, name):
+        """What a file has, with the ends of its lines as they are."""
+        with open(self.path(name), encoding="utf-8", newline="") as file:
+            return file.read()
+
+    def write(self, name, text):
+        with open(self.path(name), "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode("utf-8"))

@@ -76,7 +76,7 @@ class Replacement(unittest.TestCase):
 
 class PythonLoop(unittest.TestCase):
     def test_both_models_in_python_are_one_model(self):
-        closed, ours = python_loop.Loop(False).model, python_loop.Loop(True).model
+        closed, ours = python_loop.UsersLoop(False).model, python_loop.UsersLoop(True).model
         source, before = torch.randint(python_loop.SYMBOLS, (2, 2, 9))
         logits = []
         for model in (closed, ours):

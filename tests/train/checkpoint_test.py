@@ -38,8 +38,7 @@ class CheckpointTest(InFolder):
     def error(self, change):
         document = copy.deepcopy(self.document)
         change(document)
-        with open(self.path("c.json"), "w", encoding="utf-8") as file:
-            json.dump(document, file)
+        self.write("c.json", json.dumps(document))
         with self.assertRaises(load.DataError) as caught:
             checkpoint.read(self.path("c.json"))
         return str(caught.exception).removeprefix(self.folder + "/")
@@ -84,8 +83,7 @@ class CheckpointTest(InFolder):
         with open(MODEL, encoding="utf-8") as file:
             text = file.read()
         for size in range(0, len(text) - 2, 1009):
-            with open(self.path("c.json"), "w", encoding="utf-8") as file:
-                file.write(text[:size])
+            self.write("c.json", text[:size])
             with self.assertRaisesRegex(load.DataError, "c.json: not JSON"):
                 checkpoint.read(self.path("c.json"))
 

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy
 from documents import read
 
-from attnbench.train import philox, settings, tasks
+from attnbench.train import parameters, philox, settings, tasks
 
 DRAWN = read("tests", "train", "drawn.json")
 SETS = {"training": tasks.TRAINING, "held_out": tasks.HELD_OUT}
@@ -75,7 +75,7 @@ class ExamplesTest(unittest.TestCase):
     def test_first_parameters_are_those_of_the_program(self):
         for one in DRAWN["parameters"]:
             with self.subTest(one["settings"]):
-                made = settings.first_parameters(
+                made = parameters.first_parameters(
                     settings.Settings(**one["settings"]), one["seed"])
                 digests = {name: digest([values]) for name, values in made.items()}
                 self.assertEqual(digests, one["digests"])

@@ -10,7 +10,7 @@ import unittest
 import numpy
 
 from attnbench.analysis import load
-from attnbench.train import folder, tasks
+from attnbench.train import folder, settings, tasks
 from documents import ROOT
 from in_folder import InFolder
 
@@ -31,14 +31,6 @@ class FolderTest(InFolder):
 
     def read(self):
         return folder.Folder(self.folder)
-
-    def text(self, name):
-        with open(self.path(name), encoding="utf-8", newline="") as file:
-            return file.read()
-
-    def write(self, name, text):
-        with open(self.path(name), "wb") as file:
-            file.write(text if isinstance(text, bytes) else text.encode("utf-8"))
 
     def refused(self, place, *parts):
         with self.assertRaises(load.DataError) as caught:
@@ -76,8 +68,9 @@ class Read(FolderTest):
         data = self.read()
         self.assertEqual(data.facts, {
             "hash": data.facts["hash"], "vocabulary": 6, "frame_size": 6, "frame_ms": 10,
-            "longest_source": max(len(one.source) for set_ in (tasks.TRAINING, tasks.HELD_OUT)
-                                  for one in data.examples(set_, 1, 0, 5 + 10 * (set_ == 32))),
+            "longest_source": max(
+                len(one.source) for which, count in ((tasks.TRAINING, 15), (tasks.HELD_OUT, 5))
+                for one in data.examples(which, 1, 0, count)),
             "source": "docs/examples/own_data/make.py"})
         made = data.examples(tasks.HELD_OUT, 7, 1, 4)
         there = rows(self.text("utterances.tsv"))[1:5]
@@ -240,9 +233,18 @@ class Refused(FolderTest):
             bad = good.astype("float64")
             bad[3, 1] = wrong
             self.refused_features(bad, "is not finite in float32, at number 2 of frame 4")
-        for data in (b"", b"\x93NUMPY\x01\x00v\x00{", b"text"):
+        self.refused_features(good.astype("longdouble"), "is no array of floats")
+        numpy.save(self.path("good.npy"), good)
+        with open(self.path("good.npy"), "rb") as file:
+            whole = file.read()
+        for data in (b"", b"\x93NUMPY\x01\x00v\x00{", b"text", b"PK\3\4", whole + b"\0",
+                     whole.replace(b"(", b"(999999999999,"), whole.replace(b"}", b" ")):
             self.write("features/utterance0002.npy", data)
-            self.refused("utterances.tsv:4", "features/utterance0002.npy is no array of numpy")
+            with self.subTest(data=data[:80]):
+                self.refused("utterances.tsv:4", "features/utterance0002.npy is no array of numpy")
+        # Results may have no more: --resume would refuse them.
+        numpy.save(self.path("features/utterance0002.npy"), numpy.zeros((10**6 + 1, 6), "float16"))
+        self.refused("utterances.tsv:4", "the source has 1000001 entries; at most 1000000")
         os.remove(self.path("features/utterance0002.npy"))
         self.refused("utterances.tsv:4",
                      "features/utterance0002.npy cannot be read: No such file")
@@ -258,31 +260,49 @@ class Refused(FolderTest):
                 self.refused(place, *parts)
 
 
-class Settled(FolderTest):
-    def settled(self, **settings):
-        return folder.settled({"task": "folder", "data": self.folder, **settings}, "x.json: s")
+class WithFacts(FolderTest):
+    def with_facts(self, **more):
+        return folder.with_facts({"task": "folder", "data": self.folder, **more}, "x.json: s")
 
     def test_what_follows_from_the_data_is_added(self):
         lengths = [len(line.split("\t")[2].split())
                    for line in self.text("utterances.tsv").split("\n")[1:-1]]
-        self.assertEqual(self.settled(dim=8), {
+        self.assertEqual(self.with_facts(dim=8), {
             "task": "folder", "data": self.folder, "dim": 8, "held_out": 5,
             "curve_held_out": 5, "least_symbols": min(lengths), "most_symbols": max(lengths),
             "data_facts": self.read().facts})
-        self.assertEqual(self.settled(held_out=3)["held_out"], 3)
+        self.assertEqual(self.with_facts(held_out=3)["held_out"], 3)
 
     def test_settings_that_do_not_fit_the_data_are_refused(self):
-        for settings, *parts in (
+        for wrong, *parts in (
                 ({"held_out": 6}, "x.json: s.held_out: is 6; ", "has 5 held-out utterances"),
                 ({"curve_held_out": 6}, "x.json: s.curve_held_out: is 6; "),
                 ({"most_symbols": 3}, "x.json: s.most_symbols: is not for task folder"),
                 ({"data_facts": {}}, "x.json: s.data_facts: is not for task folder")):
             with self.assertRaises(load.DataError) as caught:
-                self.settled(**settings)
+                self.with_facts(**wrong)
             for part in parts:
                 self.assertIn(part, str(caught.exception))
         with self.assertRaisesRegex(load.DataError, "x.json: s.data: is missing"):
-            folder.settled({"task": "folder"}, "x.json: s")
+            folder.with_facts({"task": "folder"}, "x.json: s")
+
+    def test_a_batch_that_the_data_make_too_large_is_refused(self):
+        facts = {"hash": "a", "vocabulary": 99, "frame_size": 4096, "longest_source": 4000}
+        for most_symbols, batch, part in (
+                (500, 17, "is 17: with these data attention has up to 17 x 501 x 4000 weights"),
+                (50, 66, "is 66: gates, frames or logits are up to 1081344000 numbers")):
+            made = settings.Settings(task="folder", data="d", data_facts=facts, batch=batch,
+                                     most_symbols=most_symbols)
+            with self.assertRaises(load.DataError) as caught:
+                settings.check(made, "x.json: s")
+            self.assertIn(f"x.json: s.batch: {part}", str(caught.exception))
+
+    def test_other_tasks_have_no_data(self):
+        experiment = {"name": "x", "alternatives": [
+            {"name": "a", "settings": {"task": "copy", "data": self.folder}}]}
+        with self.assertRaisesRegex(
+                load.DataError, r"settings.data: is for task folder; the task is copy"):
+            settings.runs(experiment, "x.json")
 
 
 if __name__ == "__main__":

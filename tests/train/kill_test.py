@@ -15,17 +15,14 @@ import sys
 import time
 import unittest
 
-from documents import ROOT, strict, validate
+from documents import ROOT, read, validate
 from in_folder import InFolder
+import tiny_training
 
-SETTINGS = {
-    "task": "copy", "least_symbols": 1, "most_symbols": 3, "dim": 8, "encoder_units": 8,
-    "embedding": 4, "steps": 100, "batch": 4, "held_out": 8, "curve_every": 20,
-    "curve_held_out": 4, "energy_bias": 0, "noise": 1,
-}
-EXPERIMENT = {
-    "name": "tiny", "question": "q", "source": "s", "settings": SETTINGS,
-    "alternatives": [{"name": "soft", "settings": {"mechanism": "soft"}}, {"name": "hard"}]}
+STEPS = 100
+EXPERIMENT = tiny_training.experiment(
+    {"name": "soft", "settings": {"mechanism": "soft"}}, {"name": "hard"},
+    settings={**tiny_training.SETTINGS, "steps": STEPS})
 SECONDS = 120  # after which something hangs
 
 
@@ -34,8 +31,7 @@ class KillTest(InFolder):
 
     def setUp(self):
         super().setUp()
-        with open(self.path("tiny.json"), "w", encoding="utf-8") as file:
-            json.dump(EXPERIMENT, file)
+        self.write("tiny.json", json.dumps(EXPERIMENT))
 
     def start(self, *more):
         # A checkpoint a step, so that most kills come while one is written.
@@ -64,27 +60,17 @@ class KillTest(InFolder):
         return time.monotonic()
 
     def runs(self, name):
-        """All of a result that does not depend on time."""
-        runs = self.document(name)["runs"]
-        for run in runs:
-            for member in ("seconds", "step_ms", "attention_share"):
-                run.pop(member, None)
-        return runs
-
-    def document(self, name):
-        with open(self.path(name), encoding="utf-8") as file:
-            document = strict(file.read())
-        validate(document, document["kind"])
-        return document
+        return tiny_training.runs(self.path(name))
 
     def steps(self):
         """How far each run is, by what is on the disk, all of which must be whole."""
         steps = {}
         for path in glob.glob(self.path("r.json.checkpoints/*.json")):
-            document = self.document(path)
-            steps[document["run"]["name"]] = document["step"]
-        for run in self.document("r.json")["runs"]:
-            steps[run["name"]] = SETTINGS["steps"] + 1
+            checkpoint = read(path)
+            validate(checkpoint, "checkpoint")
+            steps[checkpoint["run"]["name"]] = checkpoint["step"]
+        for run in self.runs("r.json"):
+            steps[run["name"]] = STEPS + 1
         return steps
 
     def processes(self):

@@ -15,9 +15,10 @@ import unittest
 import numpy
 import torch
 
-from attnbench.train import checkpoint, evaluation, settings, tasks, trainer
-from documents import ROOT, read, strict, validate
+from attnbench.train import checkpoint, evaluation, folder, settings, tasks, trainer
+from documents import ROOT, read
 from in_folder import InFolder
+import tiny_training
 
 PROGRAM = os.environ["ATTNBENCH"]
 EXAMPLE = os.path.join(ROOT, "docs", "examples", "own_data")
@@ -32,6 +33,7 @@ class OwnDataTest(InFolder):
         self.experiment = read(*"docs/examples/own_data/words.json".split("/"))
         os.mkdir(self.path("words"))
         make.main(self.path("words"))
+        folder.opened.cache_clear()  # of another test
         kept = os.getcwd()
         os.chdir(self.folder)
         self.addCleanup(os.chdir, kept)
@@ -52,14 +54,6 @@ class OwnDataTest(InFolder):
         for part in parts:
             self.assertIn(part, done.stderr)
 
-    def document(self, name):
-        with open(self.path(name), encoding="utf-8") as file:
-            return strict(file.read())
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-
     def runs(self, **changes):
         """The runs of the example, each with these settings."""
         self.experiment["settings"].update(changes)
@@ -70,16 +64,14 @@ class OwnDataTest(InFolder):
         self.experiment["settings"].update(changes)
         self.write("words.json", json.dumps(self.experiment))
         self.gives("train", "words.json", "--keep-checkpoints", "-o", "r.json")
-        result = self.document("r.json")
-        validate(result, "trained")
-        return result
+        return tiny_training.result(self.path("r.json"))
 
-    def check_decoding(self, result, folder):
+    def check_decoding(self, result, output):
         """The program decodes the same sequences, with the same error."""
         for run in result["runs"]:
-            path = f"{folder}.checkpoints/{run['name']}-seed1.json"
+            path = f"{output}.checkpoints/{run['name']}-seed1.json"
             self.gives("decode", "--model", path, "--force", "-o", "d.json")
-            decoded = self.document("d.json")
+            decoded = read(self.path("d.json"))
             self.assertEqual(decoded["run"]["settings"], run["settings"])
             expected = run["result"]["hard_error"]
             self.assertAlmostEqual(
@@ -95,8 +87,8 @@ class Example(OwnDataTest):
     def test_the_commands_of_its_page_work_to_the_end(self):
         shutil.rmtree(self.path("words"))
         with open(os.path.join(ROOT, "docs", "own_data.md"), encoding="utf-8") as file:
-            commands = re.search("```\n(.*?)```", file.read(), re.S)[1].splitlines()
-        for line in commands:
+            commands, table, message = re.findall("```\n(.*?)```", file.read(), re.S)
+        for line in commands.splitlines():
             words = shlex.split(line.replace("docs/", os.path.join(ROOT, "docs/")))
             if words[0] == "build/release/attnbench":
                 words[0] = PROGRAM
@@ -105,8 +97,7 @@ class Example(OwnDataTest):
             self.assertEqual(done.returncode, 0, f"{line}\n{done.stderr}")
             if "decode" in words:
                 self.assertRegex(done.stdout, r" west [a-z ]*</s> .* west ")
-        result = self.document("words.json")
-        validate(result, "trained")
+        result = tiny_training.result(self.path("words.json"))
         self.check_decoding(result, "words.json")
         for run in result["runs"]:
             self.assertEqual(run["settings"]["data_facts"]["source"],
@@ -114,7 +105,13 @@ class Example(OwnDataTest):
             self.assertEqual(run["settings"]["held_out"], 5)
             self.assertEqual("alignment_error" in run["result"], run["name"] != "soft")
             self.assertNotIn("alignment_error", run["curve"][0])
-        self.assertTrue(glob.glob(self.path("figures/*.png")))
+        self.assertTrue(glob.glob(self.path("*.png")))
+        lines = self.text("words/utterances.tsv").splitlines(True)
+        self.assertEqual("".join(lines[:2]), table)
+        lines[4] = re.sub("north|east|south|west", "up", lines[4], 1)
+        self.write("words/utterances.tsv", "".join(lines))
+        done = self.run_program("train", os.path.join(EXAMPLE, "words.json"), "-o", "s.json")
+        self.assertEqual(done.stderr, message)
 
 
 class Trained(OwnDataTest):
@@ -146,10 +143,13 @@ class Trained(OwnDataTest):
         self.write("words/utterances.tsv", "\n".join(rows))
         self.write("words/vocabulary.txt", "x\ny\n")
         self.write("words/source_vocabulary.txt", "a\nb\nc\n")
+        # Its position encoding needs the length of the longest source.
+        self.experiment["alternatives"].append({"name": "memory", "settings": {
+            "mechanism": "memory", "num_contexts": 4, "position_encoding": "raw"}})
         result = self.train(steps=20, curve_every=0)
         self.check_decoding(result, "r.json")
-        shape = self.document("r.json.checkpoints/soft-seed1.json")["parameters"][
-            "source_embedding"]["shape"]
+        model = read(self.path("r.json.checkpoints/soft-seed1.json"))
+        shape = model["parameters"]["source_embedding"]["shape"]
         self.assertEqual(shape, [5, 8])
 
     def test_a_run_that_goes_on_makes_the_same_bits(self):
@@ -180,10 +180,31 @@ class Trained(OwnDataTest):
             self.assertAlmostEqual(result["alignment_error"], numpy.abs(chosen - ends).mean())
             self.assertAlmostEqual(result["lateness"], (chosen - ends).mean())
 
+    def test_errors_of_a_speaker_are_of_the_utterances_of_that_speaker(self):
+        lines = self.text("words/utterances.tsv").splitlines()
+        speakers = ["speaker", "ann", "ann", *["bob"] * 18]
+        self.write("words/utterances.tsv", "\n".join(map("\t".join, zip(lines, speakers))))
+        run = self.runs(steps=40, curve_every=0)[1]
+        made = trainer.Trainer(run)
+        while not made.is_done:
+            made.step()
+        ann, bob = made.evaluate(5).pop("speakers")
+        self.assertEqual((ann.pop("speaker"), bob["speaker"]), ("ann", "bob"))
+        of_ann, of_all = made.evaluate(2), made.evaluate(5)
+        self.assertEqual(len(ann), 4)
+        symbols = [len(one.target) - 1 for one in run.settings.examples(tasks.HELD_OUT, 1, 0, 5)]
+        for name, of_speaker in ann.items():
+            self.assertAlmostEqual(of_speaker, of_ann[name])
+            self.assertAlmostEqual(
+                of_speaker * sum(symbols[:2]) + bob[name] * sum(symbols[2:]),
+                of_all[name] * sum(symbols))
+        result = self.train(steps=5)
+        self.assertEqual([one["speaker"] for one in result["runs"][0]["result"]["speakers"]],
+                         ["ann", "bob"])
+
     def test_what_is_wrong_is_told_in_a_line_before_anything_is_trained(self):
         self.write("words.json", json.dumps(self.experiment))
-        with open(self.path("words/utterances.tsv"), encoding="utf-8") as file:
-            text = file.read()
+        text = self.text("words/utterances.tsv")
         self.write("words/utterances.tsv", text.replace("\theld_out\t", "\theldout\t", 1))
         self.refused(("train", "words.json", "-o", "r.json"),
                      "words/utterances.tsv:2: the split is 'heldout'")

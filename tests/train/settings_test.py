@@ -10,7 +10,7 @@ from documents import ROOT, read
 from in_folder import InFolder
 
 from attnbench.analysis import load
-from attnbench.train import settings
+from attnbench.train import parameters, settings
 
 CASES = read("tests", "train", "refused.json")
 MADE_UP = {
@@ -25,8 +25,7 @@ MADE_UP = {
 
 class SettingsTest(InFolder):
     def runs(self, document, name="e.json", **options):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            json.dump(document, file)
+        self.write(name, json.dumps(document))
         return settings.runs(settings.read_experiment(self.path(name)), name, **options)
 
     def error(self, document, **options):
@@ -70,6 +69,15 @@ class SettingsTest(InFolder):
                 self.runs({**MADE_UP, "seed": 3, "settings": allowed,
                            "alternatives": [{"name": "a"}]})
 
+    def test_held_out_targets_that_are_all_empty_are_refused(self):
+        tiny = {"task": "copy", "least_symbols": 0, "most_symbols": 1}
+        for more, key in (({"held_out": 1}, "held_out"), ({"curve_held_out": 1}, "curve_held_out")):
+            self.assertIn(
+                f"e.json: alternatives[0].settings.{key}: is 1, and the targets of these sequences "
+                "of seed 3 are empty, so that there is no error; expected more of them",
+                self.error({**MADE_UP, "seed": 3, "settings": {**tiny, **more},
+                            "alternatives": [{"name": "a"}]}))
+
     def test_the_place_of_what_is_wrong_is_named(self):
         for changed, *parts in (
                 ({"more": 1}, "e.json: unknown member 'more'"),
@@ -110,7 +118,7 @@ class SettingsTest(InFolder):
         run, = self.runs(document, only=["a"])[:1]
         self.assertTrue(run.settings.attends)
         self.assertFalse(run.settings.is_monotonic)
-        self.assertIn("attention.W", settings.parameter_shapes(run.settings))
+        self.assertIn("attention.W", parameters.parameter_shapes(run.settings))
 
     def test_the_repositorys_experiments_can_be_trained(self):
         for name in ("alignments", "copy", "fed", "reorder", "reversal", "stretch"):

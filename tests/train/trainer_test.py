@@ -153,6 +153,9 @@ class Resumed(TrainTest):
         saved = trainer.Trainer(run_of("soft")).save()
         with self.assertRaisesRegex(DataError, "c.json"):
             trainer.Trainer(run_of("soft", noise=1)).restore(saved, "c.json")
+        del saved.parameters["mix.b"]
+        with self.assertRaisesRegex(DataError, "c.json: parameters.mix.b: is missing"):
+            trainer.Trainer(run_of("soft")).restore(saved, "c.json")
 
 
 class OneDecoder(TrainTest):

@@ -59,6 +59,14 @@ def number(text):
     return value if math.isfinite(value) else math.nan
 
 
+def whole_number(option, text, least, most):
+    """The whole number that an option has. UsageError if it is none from `least` to `most`."""
+    if re.fullmatch(f"[0-9]{{1,{len(str(most))}}}", text) and least <= int(text) <= most:
+        return int(text)
+    raise UsageError(
+        f"{option}: '{shortened(text)}' is no whole number from {least} to {most}")
+
+
 def counted(number, thing):
     """'1 cell', '2 cells'"""
     return f"{number} {thing}{'s'[number == 1:]}"

@@ -51,8 +51,10 @@ def check(path, inputs, may_replace):
     if why is None and os.path.lexists(path) and not may_replace:
         why = IS_THERE
     try:
-        if why is None:
-            with tempfile.NamedTemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
+        if why is None:  # a file as `write` makes one: the name may be too long for it
+            target = os.path.realpath(path)
+            with tempfile.NamedTemporaryFile(prefix=os.path.basename(target) + UNFINISHED,
+                                             dir=os.path.dirname(target)):
                 pass
     except OSError as error:
         why = f"cannot be written: {error.strerror}"

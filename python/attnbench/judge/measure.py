@@ -4,7 +4,6 @@ import ctypes
 import difflib
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -144,8 +143,7 @@ class Measurer:
             self._processes.python(AUTHORS, "--ready", *self._eigens())
         builds = self.options.builds
         if builds is not None:
-            if not re.fullmatch("[0-9]{1,4}", builds) or int(builds) < 2:
-                raise load.DataError("--builds", f"'{builds}' is no whole number from 2 to 9999")
+            command.whole_number("--builds", builds, 2, 9999)
             try:
                 self._processes.python(
                     os.path.join(ROOT, "scripts", "relink.py"), self._processes.folder, builds)

@@ -11,6 +11,7 @@ import numpy
 
 from attnbench.analysis import command, load, whole_file
 from attnbench.train import settings
+from attnbench.train.parameters import parameter_shapes
 
 KIND = "checkpoint"
 MOST_BYTES = 4 << 30  # of the model that has the greatest of all sizes
@@ -115,7 +116,7 @@ def check_is_of(checkpoint, run, path):
 
 def check_parameters(checkpoint, path):
     """Raises DataError if its arrays are not those of its run's model, in name and shape."""
-    shapes = settings.parameter_shapes(checkpoint.run.settings)
+    shapes = parameter_shapes(checkpoint.run.settings)
     for name, shape in shapes.items():
         where = f"{path}: parameters.{name}"
         if name not in checkpoint.parameters:

@@ -8,7 +8,6 @@ each run a minute to OUTPUT.checkpoints/, from which --resume goes on. docs/trai
 
 import json
 import os
-import re
 import subprocess
 
 from attnbench.analysis import ROOT, command, load, whole_file
@@ -47,7 +46,7 @@ def run(options):
     experiment = settings.read_experiment(path)
     only = [name for names in options.only for name in names.split(",")]
     asked = settings.runs(experiment, path, options.quick, only)
-    result = {"schema_version": 1, "kind": "trained", "context": None,
+    result = {"schema_version": load.SCHEMA_VERSION, "kind": "trained", "context": None,
               "experiment": experiment["name"], "quick": options.quick, "complete": False,
               "runs": []}
     runs.train(asked, experiment.get("seed", 1), options, result)
@@ -62,10 +61,7 @@ def check(options):
     """Checks the options' values, and makes numbers of them."""
     if not options.output:
         raise load.DataError("--output", "the name is empty")
-    if not re.fullmatch("[0-9]{1,4}", options.jobs) or not 1 <= int(options.jobs) <= MOST_JOBS:
-        raise load.DataError("--jobs", (
-            f"'{command.shortened(options.jobs)}' is no whole number from 1 to {MOST_JOBS}"))
-    options.jobs = int(options.jobs)
+    options.jobs = command.whole_number("--jobs", options.jobs, 1, MOST_JOBS)
     seconds = command.number(options.checkpoint_seconds)
     if not seconds >= 0:
         raise load.DataError("--checkpoint-seconds", (

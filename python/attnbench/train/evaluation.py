@@ -2,6 +2,8 @@
 `result`, `curve` and `example` of results/schema/trained.schema.json have.
 """
 
+import collections
+
 import torch
 from torch.nn.functional import cross_entropy
 
@@ -12,7 +14,8 @@ OF_CURVE = ("soft_error", "hard_error", "loss", "selected_mass", "discrete_share
 # Below and above these bounds a p counts as discrete.
 ALMOST_ZERO, ALMOST_ONE = 0.05, 0.95
 BINS = 20  # of p_histogram
-EXAMPLE_OF = 32  # the first held-out sequences
+OF_SPEAKER = ("symbols", "soft", "hard", "ends", "away", "late")  # sums that each speaker has, too
+EXAMPLE_AMONG = 32  # first held-out sequences, whose longest is the example
 
 
 @torch.no_grad()
@@ -20,9 +23,9 @@ def evaluate(model, run, count):
     """Gives `result` of the first `count` held-out sequences, a dict; what mechanisms of another
     kind have is None, or absent where the schema lets it be.
     """
-    made = run.settings
+    settings = run.settings
     sums = _Sums()
-    together = made.evaluation_batch
+    together = settings.evaluation_batch
     for first in range(0, count, together):
         examples = _held_out(run, first, min(together, count - first))
         batch = _batch(model, examples)
@@ -33,17 +36,17 @@ def evaluate(model, run, count):
             decoded.logits.flatten(0, 1), batch.targets.flatten(), ignore_index=NO_TARGET,
             reduction="sum"))
         sums.add("outputs", is_output)
-        sums.add("symbols", is_output[1:])
+        sums.add_symbols(examples)
         sums.add_edits("soft", model.decode_greedily(encoding, False), examples)
-        if made.mechanism == "memory":
+        if settings.mechanism == "memory":
             sums.add_spread(model.attention.context_weights(encoding.prepared), batch.lengths)
-        if made.is_monotonic:
+        if settings.is_monotonic:
             sums.add_choices(decoded.attended, is_output)
             sums.add_edits("hard", model.decode_greedily(encoding, True), examples)
             if any(one.ends is not None for one in examples):
                 hard = model.decode(encoding, encoding.first, batch.previous, is_hard=True)
                 sums.add_ends(hard.attended.alpha, examples)
-    return sums.result(made)
+    return sums.result(settings)
 
 
 @torch.no_grad()
@@ -51,8 +54,8 @@ def example(model, run):
     """Gives `example`: attention of the longest target of the first few held-out sequences, the
     first such, given the target's symbols.
     """
-    made = run.settings
-    longest = max(_held_out(run, 0, EXAMPLE_OF), key=lambda one: len(one.target))
+    settings = run.settings
+    longest = max(_held_out(run, 0, EXAMPLE_AMONG), key=lambda one: len(one.target))
     batch = _batch(model, [longest])
     encoding = model.encode(batch)
 
@@ -61,13 +64,13 @@ def example(model, run):
                             wants_weights=True).attended
 
     found = {"attention": [], "choices": [], "contexts": []}
-    if made.attends:
+    if settings.attends:
         found["attention"] = _rounded(decode(False).weights[0, 0])
-    if made.is_monotonic:
+    if settings.is_monotonic:
         chosen = decode(True).alpha[0, 0]
         # A column behind the last entry is there for outputs that choose none.
         found["choices"] = torch.cat([chosen, 1 - chosen.sum(1, True)], 1).argmax(1).tolist()
-    if made.mechanism == "memory":
+    if settings.mechanism == "memory":
         found["contexts"] = _rounded(model.attention.context_weights(encoding.prepared)[0])
     return found
 
@@ -88,17 +91,27 @@ class _Sums:
     """The sums that an evaluation is made of."""
 
     def __init__(self):
-        self.of = dict.fromkeys(
-            ("loss", "outputs", "symbols", "soft", "hard", "mass", "looks", "discrete", "spread",
-             "spread_sequences", "ends", "away", "late"), 0.0)
+        self.sums = dict.fromkeys(
+            ("loss", "outputs", "mass", "looks", "discrete", "spread", "spread_sequences",
+             *OF_SPEAKER), 0.0)
+        self.of_speaker = collections.defaultdict(lambda: dict.fromkeys(OF_SPEAKER, 0.0))
         self.histogram = torch.zeros(BINS, dtype=torch.double)
 
     def add(self, name, numbers):
-        self.of[name] += numbers.sum(dtype=torch.double).item()
+        self.sums[name] += numbers.sum(dtype=torch.double).item()
+
+    def _add_of_example(self, example, name, number):
+        self.sums[name] += number
+        if example.speaker is not None:
+            self.of_speaker[example.speaker][name] += number
+
+    def add_symbols(self, examples):
+        for one in examples:
+            self._add_of_example(one, "symbols", len(one.target) - 1)
 
     def add_edits(self, name, outputs, examples):
         for output, one in zip(outputs, examples):
-            self.of[name] += tasks.edit_distance(output, one.target[:-1])
+            self._add_of_example(one, name, tasks.edit_distance(output, one.target[:-1]))
 
     def add_choices(self, attended, is_output):
         alpha = attended.alpha.squeeze(1) * is_output.t().unsqueeze(2)
@@ -122,9 +135,9 @@ class _Sums:
             table = table[:len(one.ends)]
             n = torch.where(table.sum(1) > 0, table.argmax(1) + 1, len(one.source))
             late = n - torch.from_numpy(one.ends)
-            self.add("ends", torch.ones_like(late))
-            self.add("late", late)
-            self.add("away", late.abs())
+            for name, numbers in (("ends", torch.ones_like(late)), ("late", late),
+                                  ("away", late.abs())):
+                self._add_of_example(one, name, numbers.sum(dtype=torch.double).item())
 
     def add_spread(self, alpha, lengths):
         """How wide the K contexts lie over the source, beside uniform ones: of alpha [B, K, T],
@@ -147,20 +160,28 @@ class _Sums:
         self.add("spread_sequences", lengths > 1)
 
     def result(self, settings):
-        of = self.of
-        symbols = max(of["symbols"], 1.0)
-        found = {
-            "soft_error": of["soft"] / symbols, "hard_error": None,
-            "loss": of["loss"] / of["outputs"], "selected_mass": None, "discrete_share": None}
+        sums = self.sums
+        found = {**_errors(sums, settings), "loss": sums["loss"] / sums["outputs"],
+                 "selected_mass": None, "discrete_share": None}
         if settings.is_monotonic:
-            found["hard_error"] = of["hard"] / symbols
-            found["selected_mass"] = of["mass"] / of["outputs"]
-            found["discrete_share"] = of["discrete"] / of["looks"] if of["looks"] > 0 else 0.0
-            if of["looks"] > 0:
-                found["p_histogram"] = (self.histogram / of["looks"]).tolist()
-        if of["ends"] > 0:
-            found["alignment_error"] = of["away"] / of["ends"]
-            found["lateness"] = of["late"] / of["ends"]
-        if of["spread_sequences"] > 0:
-            found["context_spread"] = of["spread"] / of["spread_sequences"]
+            found["selected_mass"] = sums["mass"] / sums["outputs"]
+            found["discrete_share"] = sums["discrete"] / sums["looks"] if sums["looks"] > 0 else 0.0
+            if sums["looks"] > 0:
+                found["p_histogram"] = (self.histogram / sums["looks"]).tolist()
+        if sums["spread_sequences"] > 0:
+            found["context_spread"] = sums["spread"] / sums["spread_sequences"]
+        if self.of_speaker:
+            found["speakers"] = [{"speaker": speaker, **_errors(theirs, settings)}
+                                 for speaker, theirs in sorted(self.of_speaker.items())]
         return found
+
+
+def _errors(sums, settings):
+    """What follows from sums of OF_SPEAKER."""
+    symbols = max(sums["symbols"], 1.0)
+    found = {"soft_error": sums["soft"] / symbols,
+             "hard_error": sums["hard"] / symbols if settings.is_monotonic else None}
+    if sums["ends"] > 0:
+        found["alignment_error"] = sums["away"] / sums["ends"]
+        found["lateness"] = sums["late"] / sums["ends"]
+    return found

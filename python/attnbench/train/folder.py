@@ -2,12 +2,12 @@
 
     vocabulary.txt         a symbol of targets a line
     utterances.tsv         the names of its columns, then an utterance a line, between tabs:
-                           id, split (train or held_out), target (symbols between blanks), and
-                           perhaps source (symbols), ends or ends_seconds (a number for each
-                           symbol of the target: where it ends in the source)
+                           id, split (train or held_out), target (symbols between blanks);
+                           optional: source (symbols), ends or ends_seconds (a number for each
+                           symbol of the target: where it ends in the source), speaker
     features/ID.npy        floats [frames, dims], where there is no column source
     source_vocabulary.txt  a symbol of sources a line, where there is one
-    about.json             perhaps: source (a text: origin, version, licence), frame_ms
+    about.json             optional: source (a text: origin, version, licence), frame_ms
 
 docs/own_data.md has an example. What is wrong is a DataError with file and line.
 """
@@ -23,9 +23,9 @@ from attnbench.analysis import load
 from attnbench.train import folder_tables, philox, tasks
 
 TASK = "folder"  # in settings
-MOST_DIMS = 4096
-# Windows are not begun where a recording is too short for them: its last symbol ends behind
-# the last frame.
+MOST_DIMS, MOST_ENTRIES = 4096, 1_000_000  # that settings may have
+# A recording has no window that goes over its end, so its last symbol may end behind the last
+# frame.
 MOST_FRAMES_BEHIND = 3
 
 
@@ -58,6 +58,9 @@ class Folder:
                 if dims != facts.setdefault("frame_size", dims):
                     self._fail(one, f"has frames of {dims} numbers; those before have "
                                     f"{facts['frame_size']}")
+            if length > MOST_ENTRIES:
+                tables.fail(one.line, f"the source has {length} entries; at most {MOST_ENTRIES} "
+                                      "are taken")
             lengths.append(length)
             self._check_ends(one, length)
         return {**facts, "hash": f"{crc:08x}", "longest_source": max(lengths)}
@@ -72,13 +75,13 @@ class Folder:
             self.tables.fail(one.line, f"the last end is {one.ends[-1]:g} entries from the begin "
                                        f"of the source, which has {length}")
 
-    def examples(self, set_, seed, first, count):
+    def examples(self, which, seed, first, count):
         """The examples first .. first + count - 1 of a set. Held-out ones are in the order of
         the table, fewer if it has no more. Training goes through all of its utterances, in an
         order that seed and epoch draw, before it begins again.
         """
-        utterances = self.of_split[set_]
-        if set_ == tasks.HELD_OUT:
+        utterances = self.of_split[which]
+        if which == tasks.HELD_OUT:
             return list(map(self._example, utterances[first:first + count]))
         places = (divmod(n, len(utterances)) for n in range(first, first + count))
         return [self._example(utterances[_order(seed, epoch, len(utterances))[place]])
@@ -89,7 +92,7 @@ class Folder:
         if source is None:
             source = self._frames(one, self._bytes(one))
         ends = None if one.ends is None else numpy.minimum(one.ends, len(source))
-        return tasks.Example(source, one.target, ends)
+        return tasks.Example(source, one.target, ends, one.speaker)
 
     def _bytes(self, one):
         path = os.path.join(self.tables.folder, "features", one.id + ".npy")
@@ -101,12 +104,17 @@ class Folder:
 
     def _frames(self, one, data):
         """f32 [frames, dims] of the bytes of a file."""
+        stream = io.BytesIO(data)
         try:
-            frames = numpy.load(io.BytesIO(data), allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
+            frames = numpy.load(stream, allow_pickle=False)
+        except Exception as error:  # a damaged header makes numpy raise one of a dozen kinds
             self._fail(one, f"is no array of numpy (numpy.save): {error}")
-        if not isinstance(frames, numpy.ndarray) or frames.dtype.kind != "f":
+        # The program decodes with no others.
+        if not (isinstance(frames, numpy.ndarray) and frames.dtype.kind == "f"
+                and frames.dtype.itemsize <= 8):
             self._fail(one, "is no array of floats; expected what numpy.save makes of float32")
+        if stream.read(1):
+            self._fail(one, "is no array of numpy (numpy.save) alone: more bytes follow")
         if frames.ndim != 2 or not frames.size or frames.shape[1] > MOST_DIMS:
             self._fail(one, f"has the shape {list(frames.shape)}; expected [frames, dims], "
                             f"with 1 to {MOST_DIMS} dims")
@@ -136,25 +144,25 @@ def _order(seed, epoch, count):
 
 
 # Settings that follow from the folder, or mean nothing for it.
-_MADE_TASKS_ONLY = ("least_symbols", "most_symbols", "frame_noise", "data_facts")
+_NOT_FOR_FOLDERS = ("least_symbols", "most_symbols", "frame_noise", "data_facts")
 
 
-def settled(laid, where):
+def with_facts(settings, where):
     """The settings (a dict) of an experiment that has task "folder", with what follows from the
     folder. Without `held_out` all held-out utterances are taken.
     """
-    for key in _MADE_TASKS_ONLY:
-        if key in laid:
+    for key in _NOT_FOR_FOLDERS:
+        if key in settings:
             raise load.DataError(f"{where}.{key}", "is not for task folder, whose data say it")
-    if "data" not in laid:
+    if "data" not in settings:
         raise load.DataError(f"{where}.data", "is missing; expected the folder of the data")
-    folder = opened(laid["data"])
+    folder = opened(settings["data"])
     lengths = [len(one.target) - 1 for one in folder.tables.utterances]
     there = len(folder.of_split[tasks.HELD_OUT])
     for key in ("held_out", "curve_held_out"):
-        if laid.get(key, 1) > there:
-            raise load.DataError(f"{where}.{key}", f"is {laid[key]}; {laid['data']} has {there} "
-                                                   "held-out utterances")
-    return {"held_out": there, "curve_held_out": min(there, 256), **laid,
+        if settings.get(key, 1) > there:
+            raise load.DataError(f"{where}.{key}", f"is {settings[key]}; {settings['data']} has "
+                                                   f"{there} held-out utterances")
+    return {"held_out": there, "curve_held_out": min(there, 256), **settings,
             "data_facts": folder.facts,
             "least_symbols": min(lengths), "most_symbols": max(lengths)}

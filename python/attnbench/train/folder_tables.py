@@ -4,6 +4,7 @@ is a DataError with file and line.
 
 import dataclasses
 import os
+import re
 from typing import Optional
 
 import numpy
@@ -11,9 +12,10 @@ import numpy
 from attnbench.analysis import command, input_file, load
 from attnbench.train import tasks
 
-COLUMNS = ("id", "split", "target", "source", "ends", "ends_seconds")
+COLUMNS = ("id", "split", "target", "source", "ends", "ends_seconds", "speaker")
 SPLITS = {"train": tasks.TRAINING, "held_out": tasks.HELD_OUT}
 SPECIAL = {"<s>": tasks.START, "</s>": tasks.END}
+NAME = r"[\w.-]{1,64}"  # of a speaker
 MOST_SYMBOLS, MOST_TARGET = 100_000, 10_000
 
 
@@ -25,6 +27,7 @@ class Utterance:
     target: numpy.ndarray  # int64, with END
     source: Optional[numpy.ndarray]  # int64, with END; None: it has features
     ends: Optional[numpy.ndarray]  # of each symbol of the target, in entries of the source
+    speaker: Optional[str]
 
 
 class Tables:
@@ -139,7 +142,14 @@ class Tables:
         source = self.source_vocabulary and self._symbols(
             line, "source", row["source"], self.source_vocabulary)
         return Utterance(line, name, SPLITS[split], target, source,
-                         self._ends(line, row, len(target) - 1))
+                         self._ends(line, row, len(target) - 1), self._speaker(line, row))
+
+    def _speaker(self, line, row):
+        speaker = row.get("speaker")
+        if speaker is not None and not re.fullmatch(NAME, speaker):
+            self.fail(line, f"the speaker is '{speaker}'; expected 1 to 64 letters, digits, _, "
+                            ". and -")
+        return speaker
 
     def _symbols(self, line, column, text, vocabulary):
         symbols = text.split(" ")

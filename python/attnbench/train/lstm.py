@@ -6,8 +6,7 @@ input x, the last output h' and the last cell c' it makes, with the constant for
     c = f c' + i g                        h = o tanh(c)
 
 It is not torch.nn.LSTM because that gives no cells but the last, which padded sequences need, and
-because a step of it backwards takes twice as many operations: what does not depend on the next
-step is here made for all steps at once.
+because its gradient makes step by step what is here made for all steps at once.
 """
 
 import torch

@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from attnbench.train import attention, tasks
 from attnbench.train.lstm import Lstm
-from attnbench.train.settings import parameter_shapes
+from attnbench.train.parameters import parameter_shapes
 
 NO_TARGET = -100  # what cross_entropy leaves out
 
@@ -138,8 +138,8 @@ class Model(nn.Module):
         return Encoding(prepared, State(output, cell, context))
 
     def decode(self, encoding, state, symbols, noise=None, is_hard=False, wants_weights=False):
-        """Gives the outputs of which `symbols` [U, B] stand before each, as Decoded. The last
-        arguments are those of `attend` (attention.make).
+        """Gives Decoded of U outputs. Each reads the symbol before it, a row of `symbols` [U, B].
+        The last arguments are those of `attend` (attention.make).
         """
         inputs = self.target_embedding(symbols)
         if not self.settings.input_feeding:
@@ -147,18 +147,17 @@ class Model(nn.Module):
                 encoding, state, inputs, noise, is_hard, wants_weights)
             return Decoded(self._logits(states, attended), attended, state)
         steps = []
-        for i in range(len(inputs)):
-            fed = torch.cat([inputs[i], state.context], 1).unsqueeze(0)
-            made = self._decode(encoding, state, fed, None if noise is None else noise[:, :, i:i + 1],
-                                is_hard, wants_weights)
-            steps.append(made[:2])
-            state = made[2]
-        states = torch.cat([states for states, _ in steps])
-        attended = _joined([attended for _, attended in steps])
+        for i, embedded in enumerate(inputs):
+            fed = torch.cat([embedded, state.context], 1).unsqueeze(0)
+            of_step = None if noise is None else noise[:, :, i:i + 1]
+            *step, state = self._decode(encoding, state, fed, of_step, is_hard, wants_weights)
+            steps.append(step)
+        states, attended = zip(*steps)
+        states, attended = torch.cat(states), _joined(attended)
         return Decoded(self._logits(states, attended), attended, state)
 
     def _decode(self, encoding, state, inputs, *options):
-        """Gives states [U, B, d], Attended and State of all inputs, with no step between them."""
+        """Gives states [U, B, d], Attended and the last State, of all inputs in one call."""
         h, c = self.decoder(inputs, state.output, state.cell)
         if self.attention is None:
             return h, None, State(h[-1], c[-1])
@@ -179,17 +178,17 @@ class Model(nn.Module):
         """
         state = encoding.first
         symbols = torch.full((1, len(state.output)), tasks.START, device=state.output.device)
-        made = []
+        outputs = []
         has_ended = torch.zeros_like(symbols, dtype=torch.bool)
         for _ in range(self.settings.most_outputs):
             decoded = self.decode(encoding, state, symbols, is_hard=is_hard)
             state, symbols = decoded.last, decoded.logits.argmax(2)
-            made.append(symbols)
+            outputs.append(symbols)
             has_ended |= symbols == tasks.END
             if has_ended.all():
                 break
-        outputs = torch.cat(made).t().tolist()
-        return [one[:one.index(tasks.END)] if tasks.END in one else one for one in outputs]
+        rows = torch.cat(outputs).t().tolist()
+        return [row[:row.index(tasks.END)] if tasks.END in row else row for row in rows]
 
 
 def _taken(x, places):

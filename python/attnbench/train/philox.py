@@ -1,6 +1,6 @@
 """Random numbers as a pure function of (seed, purpose, stream, index): Philox4x32-10
-(Salmon et al. 2011) as the program draws them (mechanisms/common/philox.h), so that both
-train on the same examples, noise and first parameters.
+(Salmon et al. 2011) as the program draws them (mechanisms/common/philox.h), which decodes
+the same held-out examples.
 """
 
 import math

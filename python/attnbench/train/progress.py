@@ -33,7 +33,8 @@ class Progress:
     def end(self, run, trained):
         """Takes a finished run as the result has it."""
         self._done += 1
-        self._line(run, f"{end_text(trained)}; {self._done} of {command.counted(self._total, 'run')}")
+        runs = command.counted(self._total, "run")
+        self._line(run, f"{end_text(trained)}; {self._done} of {runs}")
 
     def _line(self, run, text):
         print(command.printable(f"{run.name} seed {run.seed}: {text}"),

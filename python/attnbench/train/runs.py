@@ -91,7 +91,9 @@ class _Training:
         path = self._checkpoint(run)
         whole_file.check(path, (), may_replace=True)
         if self._options.resume and os.path.exists(path):
-            checkpoint.check_is_of(checkpoint.read(path), run, path)
+            saved = checkpoint.read(path)
+            checkpoint.check_is_of(saved, run, path)
+            checkpoint.check_parameters(saved, path)
 
     def _begin(self, of_torch, before):
         if before not in (None, of_torch["build_id"]):

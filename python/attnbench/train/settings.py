@@ -1,19 +1,15 @@
-"""What decides a run, beside its seed: settings, experiments (experiments/training/*.json)
-and the parameters before training.
+"""What decides a run, beside its seed: settings, and experiments, which have them
+(experiments/training/*.json).
 
 Names, defaults and bounds of settings are those of the program
 (harness/training/settings.h), which writes them into the schema that is read here.
 """
 
 import dataclasses
-import math
 import os
-from typing import NamedTuple
-
-import numpy
 
 from attnbench.analysis import command, load, schema
-from attnbench.train import folder, philox, tasks
+from attnbench.train import folder, tasks
 
 KIND = "training_experiment"
 SCHEMA = schema.read(KIND)["properties"]["settings"]["properties"]
@@ -23,7 +19,8 @@ EVALUATION_BATCH = 128
 # Numbers of an array [batch, U, T] of attention: 128 MiB of f32, of which training has
 # several.
 MOST_WEIGHTS = 2**25
-MOST_EXAMPLES = 2**32  # the program counts them in 32 bits
+MOST_NUMBERS = 2**30  # of any other array
+MOST_EXAMPLES = 2**32  # each has a stream of random numbers, of which there are no more
 
 
 class _Derived:
@@ -50,7 +47,7 @@ class _Derived:
 
     @property
     def most_entries(self):
-        """Of the longest source, with its end."""
+        """Entries of the longest source, with its end."""
         return (self.data_facts["longest_source"] if self.data_facts
                 else self.task_spec.most_entries)
 
@@ -71,12 +68,12 @@ class _Derived:
 
     @property
     def longest_source(self):
-        """Of sources of tokens, with END; 0: not known."""
+        """Entries of the longest source of tokens, with END; 0: not known."""
         return 0 if self.has_frames else self.most_entries
 
     @property
     def most_outputs(self):
-        """Decoding of held-out sequences is cut off a few symbols after the longest target."""
+        """Where greedy decoding is cut off: a few symbols after the longest target."""
         return self.most_symbols + 5
 
     @property
@@ -108,18 +105,14 @@ class _Derived:
 
     def __post_init__(self):
         for name, about in SCHEMA.items():
-            if about["type"] == "number":  # 1 is one, too
+            if about["type"] == "number":  # JSON may have 1 for 1.0
                 object.__setattr__(self, name, float(getattr(self, name)))
 
 
-def _kind(about):
-    return {"integer": int, "number": float, "boolean": bool, "string": str,
-            "object": dict}[about["type"]]
-
-
+_TYPES = {"integer": int, "number": float, "boolean": bool, "string": str, "object": dict}
 Settings = dataclasses.make_dataclass(
     "Settings",
-    [(name, _kind(about), about.get("default")) for name, about in SCHEMA.items()],
+    [(name, _TYPES[about["type"]], about.get("default")) for name, about in SCHEMA.items()],
     bases=(_Derived,), frozen=True)
 
 
@@ -186,12 +179,13 @@ def runs(experiment, path, quick=False, only=()):
         if one["name"] in names:
             raise load.DataError(f"{here}.name", f"is there twice: '{one['name']}'")
         names.append(one["name"])
-        layers = (owner.get("settings", {}) for owner in (experiment, one, profile))
         where = f"{here}.settings"
-        laid = {key: value for layer in layers for key, value in layer.items()}
-        if laid.get("task") == folder.TASK:
-            laid = folder.settled(laid, where)
-        settings = Settings(**laid)
+        merged = {}
+        for owner in (experiment, one, profile):
+            merged.update(owner.get("settings", {}))
+        if merged.get("task") == folder.TASK:
+            merged = folder.with_facts(merged, where)
+        settings = Settings(**merged)
         check(settings, where)
         if settings.task != folder.TASK:
             _check_held_out(settings, first, where)
@@ -231,9 +225,17 @@ def check(settings, place):
     entries, outputs = settings.most_entries, settings.most_symbols + 1
     together = max(settings.batch, settings.evaluation_batch)
     if together * outputs * entries > MOST_WEIGHTS:
+        what = f"{together} x {outputs} x {entries} weights, more than {MOST_WEIGHTS}"
+        if is_own:  # whose symbols nobody sets
+            fail("batch", f"is {settings.batch}: with these data attention has up to {what}")
         fail("most_symbols", f"is {settings.most_symbols}: with batch {settings.batch} "
-             f"attention has up to {together} x {outputs} x {entries} weights, more than "
-             f"{MOST_WEIGHTS}")
+             f"attention has up to {what}")
+    numbers = together * max(
+        entries * max(4 * settings.encoder_units, settings.source_size),
+        outputs * max(4 * settings.dim, settings.vocabulary))
+    if numbers > MOST_NUMBERS:
+        fail("batch", f"is {settings.batch}: gates, frames or logits are up to {numbers} numbers, "
+             f"more than {MOST_NUMBERS}")
     if settings.steps * settings.batch > MOST_EXAMPLES:
         fail("steps", f"is {settings.steps}: with batch {settings.batch} these are "
              f"{settings.steps * settings.batch} examples, more than {MOST_EXAMPLES}")
@@ -264,86 +266,3 @@ def _check_held_out(settings, seed, place):
                 f"{place}.{key}",
                 f"is {count}, and the targets of these sequences of seed {seed} are empty, "
                 "so that there is no error; expected more of them, or least_symbols from 1 on")
-
-
-class Spec(NamedTuple):
-    """A parameter, whose elements before training are uniform with this variance around
-    this value.
-    """
-
-    shape: tuple  # (): a single number
-    variance: float = 0
-    value: float = 0
-
-
-def parameter_specs(settings):
-    """The parameters of a model by the names that checkpoints have, in their order:
-
-        source_embedding [V, n], target_embedding [V, e]
-        forward, backward, decoder   .W [4 H, n + H] and .b [4 H] of an LSTM
-        attention, chunk             .W [d, d], .V [d, d], .b [d], .v [d], .g of an energy
-                                     (MAD eq 16)
-        attention.r
-        memory.encoder, memory.decoder   [K, d]
-        mix.W [d, 2 d], mix.b [d], output.W [V, d], output.b [V]
-
-    Outputs of a matrix have about its inputs' variance.
-    """
-    d, units, specs = settings.dim, settings.encoder_units, {}
-
-    def matrix(name, rows, columns):
-        specs[name] = Spec((rows, columns), 1 / columns)
-
-    def lstm(name, inputs, units):
-        matrix(f"{name}.W", 4 * units, inputs + units)
-        specs[f"{name}.b"] = Spec((4 * units,))
-
-    def energy(name):
-        matrix(f"{name}.W", d, d)
-        matrix(f"{name}.V", d, d)
-        specs[f"{name}.b"] = Spec((d,))
-        specs[f"{name}.v"] = Spec((d,), 1 / d)
-        specs[f"{name}.g"] = Spec((), value=1 / math.sqrt(d))  # as MAD 2.4 starts it
-
-    if not settings.has_frames:
-        specs["source_embedding"] = Spec(
-            (settings.source_vocabulary, settings.source_size), 1)
-    for direction in ("forward", "backward")[:settings.directions]:
-        lstm(direction, settings.source_size, units)
-    specs["target_embedding"] = Spec((settings.vocabulary, settings.embedding), 1)
-    lstm("decoder", settings.decoder_inputs, d)
-    if settings.mechanism == "memory":
-        matrix("memory.encoder", settings.num_contexts, d)
-        matrix("memory.decoder", settings.num_contexts, d)
-    elif settings.attends:
-        energy("attention")
-    if settings.is_monotonic:
-        specs["attention.r"] = Spec((), value=settings.energy_bias)
-    if settings.has_chunks:
-        energy("chunk")
-    if settings.attends:
-        matrix("mix.W", d, 2 * d)
-        specs["mix.b"] = Spec((d,))
-    matrix("output.W", settings.vocabulary, d)
-    specs["output.b"] = Spec((settings.vocabulary,))
-    return specs
-
-
-def parameter_shapes(settings):
-    """{name: shape}"""
-    return {name: spec.shape for name, spec in parameter_specs(settings).items()}
-
-
-def first_parameters(settings, seed):
-    """{name: f32 array} before training: a function of name, shape and seed."""
-    return {name: _drawn(name, spec, seed)
-            for name, spec in parameter_specs(settings).items()}
-
-
-def _drawn(name, spec, seed):
-    size = math.prod(spec.shape)
-    words = philox.words(seed, philox.named_purpose(name), 0, numpy.arange(-(-size // 4)))
-    drawn = philox.symmetric_uniform(words.T.ravel()[:size])  # of variance 1/3
-    of_variance_1 = (math.sqrt(3) * drawn.astype(numpy.float64)).astype(numpy.float32)
-    gain = numpy.float32(math.sqrt(spec.variance))
-    return (gain * of_variance_1 + numpy.float32(spec.value)).reshape(spec.shape)

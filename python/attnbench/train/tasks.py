@@ -48,7 +48,7 @@ class Task:
 
     @property
     def most_entries(self):
-        """Of a source, with its end."""
+        """Entries of the longest source, with its end."""
         if not self.has_frames:
             return self.most_symbols + 1
         return (MOST_SILENCE + MOST_RUN) * self.most_symbols + MOST_SILENCE + 1
@@ -60,6 +60,7 @@ class Example:
     target: numpy.ndarray  # int64 [U], with END
     # Where each symbol of the target but END ends, in entries of the source; of own data.
     ends: Optional[numpy.ndarray] = None
+    speaker: Optional[str] = None  # of own data that name it
 
 
 def examples(task, which, seed, first, count):
@@ -195,7 +196,7 @@ def standard_noise(seed, streams, outputs, entries, deviation=1.0):
 
 
 def edit_distance(a, b):
-    """Levenshtein's: the least number of symbols to insert, remove or replace."""
+    """The Levenshtein distance: the least number of symbols to insert, remove or replace."""
     row = list(range(len(b) + 1))  # of what was read of a, and the first j of b
     for symbol in a:
         above, row = row, [row[0] + 1]

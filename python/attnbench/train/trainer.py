@@ -12,8 +12,9 @@ from typing import Optional
 import torch
 from torch.nn.functional import cross_entropy
 
-from attnbench.train import checkpoint, evaluation, settings, tasks
+from attnbench.train import checkpoint, evaluation, tasks
 from attnbench.train.model import NO_TARGET, Model, batch_of
+from attnbench.train.parameters import first_parameters, parameter_shapes
 
 
 class Diverged(Exception):
@@ -54,8 +55,8 @@ class Trainer:
         self.device = torch.device(device)
         self.model = Model(run.settings, device)
         self.parameters = self.model.by_name()
-        self._set(settings.first_parameters(run.settings, run.seed))
-        self.optimizer = torch.optim.Adam(self.parameters.values())
+        self._set(first_parameters(run.settings, run.seed))
+        self.optimizer = torch.optim.Adam(self.parameters.values(), foreach=True)
         self.steps_done = 0
         self.loss_sum = 0.0  # of the steps since the last point of the curve
         self.curve = []  # points, as a result has them
@@ -99,6 +100,7 @@ class Trainer:
         model.
         """
         checkpoint.check_is_of(saved, self.run, path)
+        checkpoint.check_parameters(saved, path)
         self._set(saved.parameters)
         for name, parameter in self.parameters.items():
             self.optimizer.state[parameter] = {
@@ -110,7 +112,7 @@ class Trainer:
 
     def save(self) -> checkpoint.Checkpoint:
         """Gives a checkpoint; its seconds are 0, as only the caller knows them."""
-        shapes = settings.parameter_shapes(self.run.settings)
+        shapes = parameter_shapes(self.run.settings)
 
         def arrays(of):
             return {name: of(parameter).detach().cpu().clone().view(shapes[name]).numpy()
@@ -130,9 +132,10 @@ class Trainer:
                 parameter.copy_(torch.from_numpy(arrays[name]).view_as(parameter))
 
     def _train(self):
-        made = self.run.settings
-        batch = batch_of(made.examples(
-            tasks.TRAINING, self.run.seed, self.steps_done * made.batch, made.batch), self.device)
+        settings = self.run.settings
+        batch = batch_of(settings.examples(
+            tasks.TRAINING, self.run.seed, self.steps_done * settings.batch, settings.batch),
+            self.device)
         encoding = self.model.encode(batch)
         decoded = self.model.decode(encoding, encoding.first, batch.previous, self._noise(batch))
         loss = cross_entropy(
@@ -140,14 +143,14 @@ class Trainer:
         self.optimizer.zero_grad()
         loss.backward()
         norm = float(torch.nn.utils.clip_grad_norm_(
-            self.parameters.values(), made.greatest_norm))
+            self.parameters.values(), settings.greatest_norm))
         report = StepReport(self.steps_done + 1, loss.item(), _log_mass(decoded, batch))
         if not (math.isfinite(report.loss) and math.isfinite(norm)):
             raise Diverged(f"in step {report.step} the loss is {report.loss}, the gradient's norm"
                            f" {norm}")
         # Adam's rate falls linearly to 0.
-        self.optimizer.param_groups[0]["lr"] = made.learning_rate * (
-            1 - self.steps_done / made.steps)
+        self.optimizer.param_groups[0]["lr"] = settings.learning_rate * (
+            1 - self.steps_done / settings.steps)
         self.optimizer.step()
         self.steps_done += 1
         self.loss_sum += report.loss
@@ -155,15 +158,15 @@ class Trainer:
 
     def _noise(self, batch):
         """Gives the noise of the next step's energies [B, 1, U, T], None if there is none."""
-        made = self.run.settings
-        if made.noise == 0 or not made.is_monotonic:
+        settings = self.run.settings
+        if settings.noise == 0 or not settings.is_monotonic:
             return None
-        rise = made.noise_rise * made.steps
+        rise = settings.noise_rise * settings.steps
         share = 1.0 if rise == 0 else min(self.steps_done / max(rise, 1.0), 1.0)
-        first = self.steps_done * made.batch
+        first = self.steps_done * settings.batch
         noise = tasks.standard_noise(
-            self.run.seed, range(first, first + made.batch), len(batch.targets),
-            len(batch.source), made.noise * share)
+            self.run.seed, range(first, first + settings.batch), len(batch.targets),
+            len(batch.source), settings.noise * share)
         return torch.from_numpy(noise).unsqueeze(1).to(self.device)
 
 

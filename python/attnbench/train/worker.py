@@ -12,7 +12,7 @@ import sys
 
 if __name__ == "__main__":
     _HERE = os.path.dirname(os.path.realpath(__file__))
-    # Modules of this folder are not to be taken for others of their names.
+    # Python would look for modules in this folder first, and some have names of others.
     sys.path[:] = [os.path.dirname(os.path.dirname(_HERE)),
                    *(path for path in sys.path if path != _HERE)]
 
@@ -34,7 +34,6 @@ with start.imports("attnbench train", NEEDED):
 
 SECONDS_BETWEEN_STEPS = 1  # that are told
 _SET_DEATH_SIGNAL = 1  # of prctl(2)
-
 
 
 class Stop(Exception):
@@ -118,7 +117,7 @@ class Worker:
             now = time.monotonic()
             if now - saved >= job.checkpoint_seconds:
                 attempt.save()
-                saved = now
+                saved = time.monotonic()  # of a large model it may take a minute
             if now - told >= SECONDS_BETWEEN_STEPS:
                 curve = trainer.curve
                 self._connection.send(messages.Step(

@@ -100,24 +100,6 @@ TEST_F(CheckpointFile, WithOtherMembersOrTooFewNumbersIsRefusedByPlace) {
   }
 }
 
-TEST(CheckIsOf, NamesTheSettingThatDiffers) {
-  const Checkpoint checkpoint = MadeUpCheckpoint();
-  TrainingRun run = checkpoint.run;
-  const auto error = [&] {
-    return testing::ErrorText([&] { CheckIsOf(checkpoint, run, "c.json"); });
-  };
-  EXPECT_EQ(error(), "");
-  run.settings.mechanism = "soft";
-  EXPECT_EQ(error(),
-            "c.json: is of a run with mechanism \"monotonic\"; expected "
-            "\"soft\"");
-  run = checkpoint.run;
-  run.seed = 4;
-  EXPECT_EQ(error(),
-            "c.json: is of run a with seed 3 (held out: 1); expected run a "
-            "with seed 4 (held out: 1)");
-}
-
 TEST(TrainedResult, HasTheCommittedSchemaAndKeepsToIt) {
   EXPECT_EQ(testing::SchemaFile("trained"), SchemaTextOf<TrainedResult>());
   TrainedResult result;

@@ -146,5 +146,23 @@ TEST_F(FolderTest, WhatDoesNotFitTheFactsIsRefusedByPlace) {
               HasSubstr("utterances.tsv:1: has no column split"));
 }
 
+TEST_F(FolderTest, SettingsOfOwnDataHaveAFolderAndItsFactsAndNoOthersDo) {
+  const auto refusal = [](const TrainingSettings& settings) {
+    return testing::ErrorText([&] { CheckSettings(settings, Place("s")); });
+  };
+  EXPECT_EQ(refusal(settings_), "");
+  TrainingSettings other = settings_;
+  other.data_facts->source_vocabulary = 4;
+  EXPECT_THAT(refusal(other), HasSubstr("s: data_facts: expected one of"));
+  other.data_facts.reset();
+  EXPECT_THAT(refusal(other), HasSubstr("s: data_facts: is missing"));
+  other.data.reset();
+  EXPECT_THAT(refusal(other), HasSubstr("s: data: is missing"));
+  other.task = "copy";
+  EXPECT_EQ(refusal(other), "");
+  other.data = "words";
+  EXPECT_THAT(refusal(other), HasSubstr("s: data: is for task folder"));
+}
+
 }  // namespace
 }  // namespace attnbench

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/training/parameter_specs.h"
@@ -178,6 +179,35 @@ TEST(TrainedDecoder, RefusesSettingsThatDoNotFitEachOther) {
   EXPECT_THAT(
       testing::ErrorText([&] { TrainedDecoder(checkpoint, "c.json"); }),
       HasSubstr("c.json: run.settings.encoder_units: makes 800 numbers"));
+}
+
+TEST(TrainedDecoder, RefusesACheckpointWithoutItsParameters) {
+  Checkpoint checkpoint = DrawnCheckpoint(ChoosingSettings("soft"));
+  checkpoint.parameters.erase("output.b");
+  EXPECT_THAT(testing::ErrorText([&] { TrainedDecoder(checkpoint, "c.json"); }),
+              HasSubstr("c.json: parameters.output.b: is missing"));
+}
+
+TEST(TrainedDecoder, ReadsNoFurtherThanItsChoiceWhereItIsOnline) {
+  TrainingSettings settings = ChoosingSettings("mocha");
+  settings.bidirectional = settings.starts_from_encoder = false;
+  settings.encoder_units = settings.dim;
+  TrainedDecoder decoder(DrawnCheckpoint(settings), "c.json");
+  ASSERT_TRUE(decoder.is_online());
+  Index read_less = 0;
+  for (std::uint32_t n = 0; n < kCount; ++n) {
+    const Example example =
+        MakeExample(settings.task_spec(), ExampleSet::kHeldOut, 1, n);
+    Index read = 0;
+    for (const DecodedOutput& made : decoder.Decode(example, 6)) {
+      if (made.position >= 0) {
+        EXPECT_EQ(made.entries_read, std::max(read, made.position + 1)) << n;
+      }
+      read = made.entries_read;
+      read_less += read < example.source_length();
+    }
+  }
+  EXPECT_GT(read_less, 10);
 }
 
 }  // namespace
