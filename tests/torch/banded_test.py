@@ -452,5 +452,24 @@ class FallbackTest(OneThread):
                 self.assertGreater(band.chunk_energies, band.energies)
 
 
+class PortableTest(AnyWidth):
+    """Tests of the portable path, whichever the others take."""
+
+    def setUp(self):
+        super().setUp()
+        self.within(at.backend("portable"))
+
+    test_contexts = BandTest.test_contexts_are_those_of_the_weights
+    test_gradients = BandTest.test_gradients_are_the_same_for_each_way_of_asking
+
+
+class PortableFallbackTest(OneThread):
+    def setUp(self):
+        super().setUp()
+        self.within(at.backend("portable"))
+
+    test_chunk_energies = FallbackTest.test_chunk_energies_are_of_those_that_are_too_many
+
+
 if __name__ == "__main__":
     unittest.main()
