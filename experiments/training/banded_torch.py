@@ -134,7 +134,7 @@ def of_program(program, sizes, rounds):
 
 def row(path, with_gradient, share, dense, banded):
     return {
-        "path": path,
+        "computed_by": path,
         "with_gradient": with_gradient,
         "energies_share": share,
         "dense_ms": statistics.median(dense),

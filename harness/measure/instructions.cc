@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -21,6 +22,14 @@ void AttnbenchCountedTrial(const std::function<void()>& trial) {
   asm volatile("");  // a last call would become a jump, which is no return
 }
 }
+
+// Stands in for Highway's function of this name, which its library calls when a
+// program starts, and which nothing here needs: that reads the time by rdtscp,
+// and valgrind ends a program that does so on a CPU that does not announce it.
+namespace hwy::platform {
+[[gnu::visibility("default")]] std::uint64_t TimerResolution();
+std::uint64_t TimerResolution() { return 1; }
+}  // namespace hwy::platform
 
 namespace attnbench {
 namespace {

@@ -101,10 +101,10 @@ class LedgerTest(unittest.TestCase):
                 continue
             name = measurement["experiment"]
             self.assertEqual(quantity["from"], f"trained_{name}")
-            path = os.path.join(ROOT, "experiments", "training", f"{name}.json")
-            if not os.path.exists(path):
+            if not os.path.exists(os.path.join(ROOT, "results", "training", f"{name}.json")):
                 continue  # it waits for it
-            there = {one["name"] for one in read(path)["alternatives"]}
+            there = {one["name"] for one in read(os.path.join(
+                ROOT, "experiments", "training", f"{name}.json"))["alternatives"]}
             for side in (quantity["of"], quantity.get("to", {})):
                 for names in (side.get("alternatives", []), side.get("less", [])):
                     self.assertLessEqual(set(names), there, (claim, part["name"]))

@@ -120,7 +120,7 @@ class BandedTorch(unittest.TestCase):
 
     def test_the_page_on_the_band_quotes_the_committed_result(self):
         page, result = read("docs/banded.md"), json.loads(read("results/banded_torch.json"))
-        rows = {(row["path"], row["with_gradient"]): row for row in result["rows"]}
+        rows = {(row["computed_by"], row["with_gradient"]): row for row in result["rows"]}
         for path, name in (("program", "variant `banded`"), ("native", "native path"),
                            ("portable", "portable path")):
             forward, gradient = (

@@ -142,9 +142,8 @@ class LoadTest(PlotTest):
 
     def test_a_file_is_no_larger_than_the_program_takes(self):
         path = self.write({"a": "b" * 100})
-        with mock.patch.object(input_file, "MOST_BYTES", 50), \
-                self.assertRaisesRegex(load.DataError, "cannot be read: is larger than 0 MiB"):
-            load.read_json(path)
+        with self.assertRaisesRegex(load.DataError, "cannot be read: is larger than 0 MiB"):
+            load.read_json(path, most_bytes=50)
         source = (ROOT / "harness" / "base" / "json_file.h").read_text(encoding="utf-8")
         most = int(re.search(r"most_mebibytes = (\d+)", source)[1])
         self.assertEqual(input_file.MOST_BYTES, most << 20)
