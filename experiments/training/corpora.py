@@ -146,8 +146,8 @@ class Speech:
         self.seed, self.jobs = options.seed, options.jobs
         options.output = options.output or os.path.join("build", "corpora", f"speech-{strange}")
         self.about = {"frame_ms": spoken.FRAME_MS, "source": (
-            f"{count} sentences of WordNet's glosses (Debian's wordnet-base {wordnet}, WordNet "
-            f"licence), spoken by {', '.join(heard)}, and {strange} held out, of flite (Debian's "
+            f"{count} utterances of sentences of WordNet's glosses (Debian's wordnet-base "
+            f"{wordnet}, WordNet licence), spoken by {', '.join(heard)}, and {strange} held out, of flite (Debian's "
             f"flite {flite}, free to use, copy and change) in pink noise at {spoken.SNR_DB} dB, "
             f"drawn with seed {options.seed}")}
 
