@@ -37,6 +37,8 @@ LIST = pathlib.Path(__file__).with_name("mutations.json")
 # lanes would not show there.
 FLAGS = ["-DHWY_DISABLED_TARGETS=0x19FF", "-Wno-error"]
 CHECK_LIMIT_S = 120
+# Tests in Python may start the program, and load the operators.
+PYTHON_USES = ("attnbench", "libattnbench_torch.so")
 
 
 class Problem(Exception):
@@ -71,7 +73,10 @@ class Check:
             paths = [program / "plots", program / "python", ROOT / "tests/plots",
                      ROOT / "tests/support"]
             return ["env", f"PYTHONPATH={':'.join(map(str, paths))}",
-                    "/usr/bin/python3", ROOT / self.test, self.argument]
+                    f"ATTNBENCH={BUILD / PYTHON_USES[0]}",
+                    f"ATTNBENCH_TORCH_LIBRARY={BUILD / PYTHON_USES[1]}",
+                    "OPENBLAS_NUM_THREADS=1", "/usr/bin/python3", ROOT / self.test,
+                    self.argument]
         if self.test:
             return [program, f"--gtest_filter={self.argument}", "--gtest_brief=1",
                     "--gtest_fail_fast"]
@@ -170,6 +175,8 @@ class Base:
                       if not check.is_python}
         needed = {word for words in self.links.values() for word in words
                   if word.endswith((".o", ".a")) and not word.startswith("/")}
+        if any(check.is_python for check in checks):
+            needed.update(PYTHON_USES)
         run(["ninja", "-C", BUILD, *sorted(needed)])
         self.dependents = self.read_dependents()
         self.programs = {check.test: ROOT for check in checks if check.is_python}
