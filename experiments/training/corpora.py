@@ -147,9 +147,9 @@ class Speech:
         options.output = options.output or os.path.join("build", "corpora", f"speech-{strange}")
         self.about = {"frame_ms": spoken.FRAME_MS, "source": (
             f"{count} utterances of sentences of WordNet's glosses (Debian's wordnet-base "
-            f"{wordnet}, WordNet licence), spoken by {', '.join(heard)}, and {strange} held out, of flite (Debian's "
-            f"flite {flite}, free to use, copy and change) in pink noise at {spoken.SNR_DB} dB, "
-            f"drawn with seed {options.seed}")}
+            f"{wordnet}, WordNet licence), spoken by {', '.join(heard)}, and {strange} held out, "
+            f"of flite (Debian's flite {flite}, free to use, copy and change) in pink noise at "
+            f"{spoken.SNR_DB} dB, drawn with seed {options.seed}")}
 
     def rows(self, folder):
         with tempfile.TemporaryDirectory() as sounds:

@@ -10,7 +10,7 @@ import numpy
 from attnbench.analysis import command
 
 FLITE = "/usr/bin/flite"
-# Those of its voices that are of different people, at 16 kHz. One is a woman's: slt.
+# Voices of different people, at 16 kHz; slt is a woman's.
 SPEAKERS = ("awb", "kal16", "slt", "rms")
 RATE = 16_000
 # Three speakers are too few to learn what speakers differ in. So a sentence of training is

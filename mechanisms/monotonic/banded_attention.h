@@ -165,7 +165,7 @@ class BandedAttention {
 
   BandReport& report() { return band_.report; }
   const Band<Real>& band() const { return band_; }
-  // Those of attention.
+  // The rows that `attention` has.
   const BandRows& rows() const {
     return has_chunks() ? chunks_.rows() : band_.rows;
   }

@@ -223,7 +223,7 @@ class TrainTest(InFolder):
             pass
         self.expect_refused(["-o", "r.json"], "r.json.checkpoints: is there and is no folder")
         os.remove(folder)
-        # That of the temporary file is longer by some letters.
+        # The temporary file's name is some letters longer.
         self.write(alternatives=[{"name": 230 * "a"}])
         self.expect_refused(["-o", "r.json"], "-seed1.json: cannot be written: File name too long")
         self.write()

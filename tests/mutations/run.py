@@ -12,8 +12,8 @@ a file that is not changed, and their checks have to pass.
 A defect is an entry of mutations.json: its `name`, the `file`, the text `old`,
 which occurs there once, and `new`; `caught_by` is a test source with a filter of
 its tests, or `verify` with its arguments. A test in Python imports a copy of plots/,
-python/ or experiments/ with the defect. Exit status 1 if one is not caught, does not apply or does not
-compile."""
+python/ or experiments/ with the defect, and so does a program that it starts. Exit
+status 1 if one is not caught, does not apply or does not compile."""
 
 import argparse
 import concurrent.futures
@@ -72,9 +72,11 @@ class Check:
             # `program` is a folder with a plots/ and a python/.
             paths = [program / "plots", program / "python", ROOT / "tests/plots",
                      ROOT / "tests/support"]
+            started, library = PYTHON_USES
+            folder = program if (program / started).exists() else BUILD
             return ["env", f"PYTHONPATH={':'.join(map(str, paths))}",
-                    f"ATTNBENCH={BUILD / PYTHON_USES[0]}",
-                    f"ATTNBENCH_TORCH_LIBRARY={BUILD / PYTHON_USES[1]}",
+                    f"ATTNBENCH={folder / started}",
+                    f"ATTNBENCH_TORCH_LIBRARY={BUILD / library}",
                     "OPENBLAS_NUM_THREADS=1", "/usr/bin/python3", ROOT / self.test,
                     self.argument]
         if self.test:
@@ -231,6 +233,8 @@ class Base:
                 shutil.copytree(ROOT / folder, source / folder)
             for data in ("harness", "results"):
                 (source / data).symlink_to(ROOT / data)
+            # The program runs the Python that lies beside it.
+            os.link(BUILD / PYTHON_USES[0], source / PYTHON_USES[0])
         else:
             changed.parent.mkdir(parents=True)
         changed.write_text(mutation.text, encoding="utf-8")

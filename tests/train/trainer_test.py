@@ -7,6 +7,7 @@ the example, the first loss and its gradient (of each parameter the norm and the
 cos(1), ...), and losses of a run of 50 steps.
 """
 
+import dataclasses
 import functools
 import json
 import math
@@ -153,6 +154,10 @@ class Resumed(TrainTest):
         saved = trainer.Trainer(run_of("soft")).save()
         with self.assertRaisesRegex(DataError, "c.json"):
             trainer.Trainer(run_of("soft", noise=1)).restore(saved, "c.json")
+        more = dataclasses.replace(
+            saved, parameters={**saved.parameters, "more": saved.parameters["mix.b"]})
+        with self.assertRaisesRegex(DataError, "c.json: parameters.more: is no parameter"):
+            trainer.Trainer(run_of("soft")).restore(more, "c.json")
         del saved.parameters["mix.b"]
         with self.assertRaisesRegex(DataError, "c.json: parameters.mix.b: is missing"):
             trainer.Trainer(run_of("soft")).restore(saved, "c.json")

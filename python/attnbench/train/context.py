@@ -99,7 +99,7 @@ def cpu_name(cpuinfo="/proc/cpuinfo"):
 
 
 def _of_program():
-    """What the program says of itself and of the machine; None where it runs nothing."""
+    """What the program says of itself and of the machine; None where no program started this."""
     program = os.environ.get(PROGRAM)
     if program is None:
         return None
