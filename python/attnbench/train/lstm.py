@@ -13,6 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 
+# Of y, the sigmoid or the tanh of x: d y (1 - y), d (1 - y^2).
+sigmoid_backward = torch.ops.aten.sigmoid_backward
+tanh_backward = torch.ops.aten.tanh_backward
+
 FORGET_BIAS = 1.0  # r; TensorFlow's BasicLSTMCell has the same (Jozefowicz et al. 2015)
 
 
@@ -71,10 +75,14 @@ class _Steps(Function):
         H = tanh_c.size(2)
         i, f, g, o = gates.view(T, B, 4, H).unbind(2)
         # What dL/dc, of i, f and g, and dL/dh, of o, are multiplied by.
-        d_gates = torch.stack(
-            [g * i * (1 - i), c[:-1] * f * (1 - f), i * (1 - g * g), tanh_c * o * (1 - o)], 2)
-        of_cell, of_output = d_gates[:, :, :3], d_gates[:, :, 3]
-        d_tanh = o * (1 - tanh_c * tanh_c)
+        d_gates = torch.empty_like(gates).view(T, B, 4, H)
+        d_i, d_f, d_g, d_o = d_gates.unbind(2)
+        sigmoid_backward(g, i, grad_input=d_i)
+        sigmoid_backward(c[:-1], f, grad_input=d_f)
+        tanh_backward(i, g, grad_input=d_g)
+        sigmoid_backward(tanh_c, o, grad_input=d_o)
+        of_cell, of_output = d_gates[:, :, :3], d_o
+        d_tanh = tanh_backward(o, tanh_c)
         rows = d_gates.view(T, B, 4 * H)
         d_h, d_c = torch.zeros_like(h[0]), torch.zeros_like(c[0])
         recurrent, as_row = W[:, n:], d_c.unsqueeze(1)
@@ -88,7 +96,8 @@ class _Steps(Function):
             d_c.mul_(f[t])
             torch.mm(rows[t], recurrent, out=d_h)
         rows = rows.view(T * B, 4 * H)
-        d_W = torch.cat(
-            [rows.t() @ x.reshape(T * B, n), rows.t() @ h[:-1].reshape(T * B, H)], 1)
+        d_W = torch.empty_like(W)
+        torch.mm(rows.t(), x.reshape(T * B, n), out=d_W[:, :n])
+        torch.mm(rows.t(), h[:-1].reshape(T * B, H), out=d_W[:, n:])
         d_x = (rows @ W[:, :n]).view(T, B, n) if ctx.needs_input_grad[0] else None
         return d_x, d_W, rows.sum(0), d_h, d_c
