@@ -20,11 +20,10 @@ import sys
 import tempfile
 import time
 
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # as a worker; NumPy reads them
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
 from attnbench.analysis import start
-from attnbench.train import runs
-os.environ.update(runs.ENVIRONMENT)  # as a worker has it, before libraries are loaded
 with start.imports("python_loop.py", measured.NEEDED):
     import torch
     from torch.nn.functional import cross_entropy
