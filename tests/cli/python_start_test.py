@@ -186,21 +186,20 @@ class Started(InFolder):
                 self.refused(*drawn, PYTHONPATH=self.path(package), parts=(
                     f"attnbench: {SYSTEM}: {package} ", ": ValueError: numpy.dtype size "
                     "changed, may be binary incompatible; attnbench draw needs numpy"))
-        version = subprocess.run(
-            [SYSTEM, "-c", "import importlib.metadata as m; print(m.version('pandas'))"],
-            capture_output=True, text=True, check=True).stdout.strip()
-        broken = {"PYTHONPATH": self.path("pandas")}
-        for words, parts in (
-            ((ATTNBENCH, "report", "r.json", "-o", "r.html"), ("attnbench report needs",)),
-            ((ATTNBENCH, "claims", "--judge", "--results", "."), ("attnbench claims needs",)),
-            ((ATTNBENCH, "advise"), ("attnbench advise needs",)),
-            ((SYSTEM, os.path.join(ROOT, "plots", "growth.py"), "r.json"),
-             ("growth.py: /usr", "; growth.py needs")),
+        for words, needs in (
+            ((ATTNBENCH, "report", "r.json", "-o", "r.html"), "attnbench report needs"),
+            ((ATTNBENCH, "claims", "--judge", "--results", "."), "attnbench claims needs"),
+            ((ATTNBENCH, "advise"), "attnbench advise needs"),
             ((SYSTEM, os.path.join(ROOT, "experiments", "authors", "measure.py"), "--ready"),
-             ("measure.py: /usr", "; measure.py needs")),
-            ((SYSTEM, os.path.join(ROOT, "scripts", "aa.py"), "judge"), ("; aa.py needs",)),
+             "measure.py needs"),
+            ((SYSTEM, os.path.join(ROOT, "scripts", "aa.py"), "judge"), "aa.py needs"),
         ):
-            self.refused(*words, parts=(f"pandas {version}: ValueError: ", *parts), **broken)
+            self.refused(*words, PYTHONPATH=self.path("jsonschema"), parts=(
+                f"{SYSTEM}: jsonschema ", ": ValueError: ", f"; {needs}"))
+        # What is imported only where a frame is made of a document.
+        self.refused(SYSTEM, os.path.join(ROOT, "plots", "growth.py"), "r.json",
+                     PYTHONPATH=self.path("pandas"), parts=(
+                         f"growth.py: {SYSTEM}: pandas ", ": ValueError: ", "; growth.py needs"))
 
     # ---- encodings ----------------------------------------------------------
 

@@ -76,7 +76,7 @@ class TrainTest(InFolder):
         self.assertEqual(self.runs("two.json"), self.runs())
 
     def test_a_stopped_run_goes_on_to_the_same_result(self):
-        self.write(settings={"steps": 1000})
+        self.write(settings={"steps": 300})
         self.assertEqual(self.train("-o", "whole.json").returncode, 0)
         with subprocess.Popen(
                 self.command("-o", "r.json", "--checkpoint-seconds", "0"),
@@ -89,7 +89,7 @@ class TrainTest(InFolder):
             error = running.communicate(timeout=300)[1]
             self.assertEqual(running.returncode, 130, error)
         self.assertIn("1 of 3 runs are in r.json", error)
-        self.assertLess(read(checkpoint)["step"], 1000)
+        self.assertLess(read(checkpoint)["step"], 300)
         self.assertFalse(self.result()["complete"])
         self.expect_refused(["-o", "r.json"], "r.json: is there already")
 

@@ -87,15 +87,16 @@ class PythonLoop(unittest.TestCase):
 
     def test_the_page_on_training_quotes_the_committed_result(self):
         page, result = read("docs/training.md"), json.loads(read("results/python_loop.json"))
-        loops = {loop["name"]: loop for loop in result["loops"]}
-        share = f"{100 * result['attention_share']:.0f} %"
-        self.assertIn(f"takes {loops['trainer']['step_ms']:.1f} ms on one thread, "
-                      f"{share} of them in attention", page)
-        for name, words in (("python_closed_form", "the closed form"),
-                            ("python_operators", "[our operators]")):
+        loops = {(loop["model"], loop["name"]): loop for loop in result["loops"]}
+        self.assertIn(f"takes {loops['copy', 'trainer']['step_ms']:.1f} ms on one thread", page)
+        for name, words in (
+                (("copy", "python_closed_form"), "{} as long with the closed form"),
+                (("copy", "python_operators"), "{} as long with [our operators]"),
+                (("copy", "program"), "before took {} as long"),
+                (("stretch", "program"), "on `stretch` {}"), (("fed", "program"), "on `fed` {}")):
             value, low, high = loops[name]["over_trainer"]
-            self.assertIn(
-                f"{value:.1f} times [{low:.1f}, {high:.1f}] as long with {words}", page)
+            self.assertIn(words.format(f"{value:.2f} times [{low:.2f}, {high:.2f}]"), page)
+
 
 
 class BandedTorch(unittest.TestCase):

@@ -17,9 +17,7 @@ import math
 import os
 import re
 
-import pandas
-
-from attnbench.analysis import ROOT, command, input_file, reads, schema, workloads
+from attnbench.analysis import ROOT, command, input_file, reads, schema, start, workloads
 
 SCHEMA_VERSION = 1
 
@@ -41,6 +39,14 @@ class DataError(Exception):
         super().__init__(
             f"{command.shortened(str(where))}: "
             f"{command.shortened(what, command.MOST_OF_SENTENCE)}")
+
+
+def _frame(rows):
+    """Of objects: a value that a row lacks, or has as None, must not make others NaN."""
+    with start.imports():  # takes half a second, and most who read a document make no frame
+        import pandas
+
+    return pandas.DataFrame(rows, dtype=object)
 
 
 def committed(*parts):
@@ -146,7 +152,7 @@ def cells_of(document, path):
          "reads": reads.of(cell, document["context"])}
         for cell in cells
     ]
-    frame = pandas.DataFrame(rows, dtype=object)
+    frame = _frame(rows)
     frame = frame.where(frame.notna(), None)
     for key in ("memory_length", "output_length"):
         frame[key] = frame[key].astype("int64")
@@ -221,7 +227,7 @@ def programs_of(document, path):
     rows += [{**row, "ratio": None, "interval": None, "b_ns": None}
              for row in document["untimed"]]
     # As objects: an axis that a mechanism lacks stays None.
-    frame = pandas.DataFrame(rows, dtype=object)
+    frame = _frame(rows)
     frame.attrs["path"] = path
     frame.attrs["context"] = {
         **{key: document["b"][key] for key in ("commit", "cpu", "simd", "date", "warnings")},
@@ -315,7 +321,7 @@ def _stability_frame(document, key, measured, path):
                 raise DataError(
                     f"{path}: {key}[{index}]", f"{name} is None, but nothing is not finite"
                 )
-    frame = pandas.DataFrame(rows, dtype=object)
+    frame = _frame(rows)
     frame["preset"] = frame["preset"].where(frame["preset"].notna(), None)
     for name in ("memory_length", "output_length", "not_finite"):
         frame[name] = frame[name].astype("int64")

@@ -29,6 +29,7 @@ PACKAGES = ("numpy", "scipy", "pandas", "jsonschema", "matplotlib")
 NEEDED = (f"{', '.join(PACKAGES)} (apt-get install python3-matplotlib python3-pandas "
           "python3-scipy python3-jsonschema, or pip install matplotlib pandas scipy jsonschema)")
 INTERNAL_ERROR = 4
+_started = os.path.basename(sys.argv[0])
 
 
 def has_packages(more=()):
@@ -64,12 +65,15 @@ def run(name, module):
 
 
 @contextlib.contextmanager
-def imports(name, needed=NEEDED):
-    """Is around what the program of that name imports. A package that is missing, or fails
-    in any way, is one line on stderr and ends the program with exit code 2.
+def imports(name=None, needed=NEEDED):
+    """Is around what the program of that name imports; without a name, around what a program
+    imports only where it needs it. A package that is missing, or fails in any way, is one
+    line on stderr and ends the program with exit code 2.
     """
     from attnbench.analysis import command
 
+    global _started
+    name = _started = name or _started
     _take_no_settings()
     problem = None
     try:
