@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Makes a folder of data (docs/own_data.md) out of what Debian packages hold.
 
-    /usr/bin/python3 experiments/training/corpora.py graphemes
+    /usr/bin/python3 experiments/training/corpora.py g2p
     /usr/bin/python3 experiments/training/corpora.py speech -j 2
 
-graphemes   words, and the phones that they are read as: of festlex-cmu
+g2p         words, and the phones that they are read as: of festlex-cmu
 speech      log-mel frames of short sentences, their phones, and when each of them ends:
             sentences of wordnet-base, spoken by four speakers of flite. One of them is only in
             held-out utterances; a speaker of training speaks the same sentences
 
-The default folders, build/corpora/graphemes and build/corpora/speech-SPEAKER, are those that
+The default folders, build/corpora/g2p and build/corpora/speech-SPEAKER, are those that
 experiments/training/*.json name. Equal requests make equal folders, with equal versions of the
 packages. A folder that is there stays.
 """
@@ -102,7 +102,7 @@ class Graphemes:
         count = utterances(options, len(words), len(words))
         self.words = drawn(words, count, options.seed)
         self.read = read
-        options.output = options.output or os.path.join("build", "corpora", "graphemes")
+        options.output = options.output or os.path.join("build", "corpora", "g2p")
         self.about = {"source": (
             f"{count} words of the CMU dictionary as Festival has it (Debian's festlex-cmu "
             f"{version}; free to use, copy and change), drawn with seed {options.seed}")}
@@ -187,7 +187,7 @@ class Speech:
             pool.shutdown(cancel_futures=True)
 
 
-MAKERS = {"graphemes": Graphemes, "speech": Speech}
+MAKERS = {"g2p": Graphemes, "speech": Speech}
 
 
 def version_of(package, path):

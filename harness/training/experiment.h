@@ -91,6 +91,7 @@ struct TrainingExperiment {
   std::uint64_t seed = 1;
   Index seeds = 1;
   SomeSettings settings = {};
+  std::optional<std::vector<std::string>> folders = {};
   std::vector<TrainingAlternative> alternatives = {};
   TrainingProfiles profiles = {};
 
@@ -116,6 +117,11 @@ struct TrainingExperiment {
                .maximum = kMostSeeds,
                .may_be_absent = true});
     visit("settings", self.settings, Rule{.may_be_absent = true});
+    visit("folders", self.folders,
+          Rule{.description = "task folder: data of the first seed, of the "
+                              "second and so on, then of the first again",
+               .min_items = 1,
+               .absent_if_unset = true});
     visit("alternatives", self.alternatives, Rule{.min_items = 1});
     visit("profiles", self.profiles, Rule{.may_be_absent = true});
   }

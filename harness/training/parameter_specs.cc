@@ -33,12 +33,12 @@ class Specs {
     Bias(name + ".b", 4 * units);
   }
   // MAD eq 16, with g as MAD 2.4 starts it.
-  void Energy(const std::string& name, Index dim) {
-    Matrix(name + ".W", dim, dim);
-    Matrix(name + ".V", dim, dim);
-    Bias(name + ".b", dim);
-    all.push_back({name + ".v", {dim}, 1 / static_cast<double>(dim)});
-    Scalar(name + ".g", 1 / std::sqrt(static_cast<double>(dim)));
+  void Energy(const std::string& name, Index units, Index dim) {
+    Matrix(name + ".W", units, dim);
+    Matrix(name + ".V", units, dim);
+    Bias(name + ".b", units);
+    all.push_back({name + ".v", {units}, 1 / static_cast<double>(units)});
+    Scalar(name + ".g", 1 / std::sqrt(static_cast<double>(units)));
   }
 
   std::vector<ParameterSpec> all;
@@ -48,7 +48,7 @@ class Specs {
 
 std::vector<ParameterSpec> ParameterSpecsOf(const TrainingSettings& settings) {
   Specs specs;
-  const Index d = settings.dim;
+  const Index d = settings.dim, units = settings.energy_units.value_or(d);
   const bool attends = settings.mechanism != "none";
   if (!settings.has_frames()) {
     specs.Embedding("source_embedding", settings.source_vocabulary(),
@@ -65,12 +65,12 @@ std::vector<ParameterSpec> ParameterSpecsOf(const TrainingSettings& settings) {
     specs.Matrix("memory.encoder", settings.num_contexts, d);
     specs.Matrix("memory.decoder", settings.num_contexts, d);
   } else if (attends) {
-    specs.Energy("attention", d);
+    specs.Energy("attention", units, d);
   }
   if (settings.is_monotonic()) {
     specs.Scalar("attention.r", settings.energy_bias);
   }
-  if (settings.has_chunks()) specs.Energy("chunk", d);
+  if (settings.has_chunks()) specs.Energy("chunk", units, d);
   if (attends) {
     specs.Matrix("mix.W", d, 2 * d);
     specs.Bias("mix.b", d);

@@ -78,11 +78,13 @@ struct TrainingSettings {
   // Attention.
   std::string mechanism = "monotonic";
   std::string alpha = "exact";
+  double clip = 1e-10;
   Index chunk_width = 4;
   Index num_contexts = 32;
   std::string encoder_scoring = "softmax", decoder_scoring = "softmax";
   std::string position_encoding = "none", place = "inside";
   double energy_bias = -2;
+  std::optional<Index> energy_units = {};
   // The model.
   Index dim = 64;
   Index encoder_units = 64;
@@ -150,8 +152,13 @@ struct TrainingSettings {
     visit("alpha", self.alpha,
           optional({.description = "how monotonic makes alpha in training: "
                                    "exactly, or by the closed form with its "
-                                   "denominator clipped at 1e-10 (MAD G)",
+                                   "denominator clipped (MAD G)",
                     .one_of = {"exact", "clipped"}}));
+    visit("clip", self.clip,
+          optional({.description = "least denominator of a clipped alpha; with "
+                                   "1 it is 1 everywhere",
+                    .exclusive_minimum = 0,
+                    .maximum = 1}));
     visit("chunk_width", self.chunk_width, number("w of mocha", 1, 1e6));
     visit("num_contexts", self.num_contexts, size("K of memory"));
     visit("encoder_scoring", self.encoder_scoring, scoring("of memory"));
@@ -165,6 +172,11 @@ struct TrainingSettings {
                     .one_of = {"inside", "outside"}}));
     visit("energy_bias", self.energy_bias,
           number("r of MAD eq 16 before training; trained", -1e6, 1e6));
+    visit("energy_units", self.energy_units,
+          Rule{.description = "rows of W and V of MAD eq 16; dim if not given",
+               .minimum = 1,
+               .maximum = 1024,
+               .absent_if_unset = true});
     visit("dim", self.dim,
           size("numbers of a memory entry and of a decoder state"));
     visit("encoder_units", self.encoder_units,

@@ -153,8 +153,15 @@ TrainedDecoder::TrainedDecoder(const Checkpoint& checkpoint,
                                const std::string& path)
     : settings_(checkpoint.run.settings),
       arrays_([&]() -> const Checkpoint& {
-        CheckSettings(checkpoint.run.settings,
-                      Place(Place(Place(path), "run"), "settings"));
+        const Place file(path), run(file, "run"), place(run, "settings");
+        const TrainingSettings& settings = checkpoint.run.settings;
+        CheckSettings(settings, place);
+        if (settings.energy_units.value_or(settings.dim) != settings.dim) {
+          FailAt(Place(place, "energy_units"),
+                 fmt::format("is {}: `attnbench train` alone decodes with "
+                             "energies of other than dim, {}",
+                             *settings.energy_units, settings.dim));
+        }
         CheckParameters(ParameterSpecsOf(checkpoint.run.settings),
                         checkpoint.parameters, path);
         return checkpoint;

@@ -247,7 +247,7 @@ class TrainTest(InFolder):
                      "--only", "nothing"],
                     cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
                 # Corpora are made by another program.
-                data = experiment["settings"].get("data")
+                data = experiment.get("folders", [experiment["settings"].get("data")])[0]
                 self.assertIn(f"{data}: is no folder" if data else
                               "--only: unknown alternative 'nothing'", done.stderr)
 

@@ -191,6 +191,8 @@ class TrainedModel(ResultFilesTest):
                 "run.settings.most_symbols", "10000")
         refused(lambda model: model["run"]["settings"].update(mechanism="mocka"),
                 "run.settings.mechanism", "mocha")
+        refused(lambda model: model["run"]["settings"].update(energy_units=3),
+                "run.settings.energy_units: is 3")
         refused(lambda model: model["parameters"].pop("output.b"),
                 "parameters.output.b: is missing")
         refused(lambda model: model["run"]["settings"].update(task="stretch"),

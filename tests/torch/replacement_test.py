@@ -16,6 +16,8 @@ sys.path.insert(0, os.path.join(ROOT, "python"))
 import banded_torch
 import python_loop
 import replacement
+from attnbench.analysis import intervals
+from attnbench.analysis.trained import Runs
 
 
 def read(path):
@@ -97,6 +99,24 @@ class PythonLoop(unittest.TestCase):
             value, low, high = loops[name]["over_trainer"]
             self.assertIn(words.format(f"{value:.2f} times [{low:.2f}, {high:.2f}]"), page)
 
+
+    def test_the_page_on_training_quotes_how_far_both_loops_are_apart(self):
+        page, half_widths = read("docs/training.md"), []
+        for experiment, names in (("stretch", ("noise0", "noise1")), ("fed", ("noise1",))):
+            both = [Runs(json.loads(read(f"results/two_loops/{experiment}_{loop}.json")))
+                    for loop in ("python", "cpp")]
+            for name in names:
+                python, cpp = (runs.values(name, "threshold") for runs in both)
+                self.assertEqual(len(python), 8)
+                found = intervals.Seeds(tuple(python - cpp))
+                span = found.at()
+                half_widths.append(f"{found.half_width(intervals.MISS):.2f}")
+                self.assertIn(f"{span.value:+.2f} [{span.low:.2f}, {span.high:.2f}]", page)
+                # By the expectation they are nearer still.
+                python, cpp = (runs.values(name, "expected") for runs in both)
+                span = intervals.Seeds(tuple(python - cpp)).at()
+                self.assertLess(max(-span.low, span.high), 0.08)
+        self.assertIn("{}, {} and {} points".format(*half_widths), page)
 
 
 class BandedTorch(unittest.TestCase):

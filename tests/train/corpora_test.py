@@ -86,13 +86,13 @@ class GraphemesTest(CorporaTest):
                           '("kitchen" n (((k ih) 1) ((ch ax n) 0)))',
                           '("Agha" n (((aa) 1) ((g ax) 0)))', '("o\'clock" n (((ow) 1)))',
                           '("sea" n (((s iy) 1)))'):
-            rows = self.make("graphemes")[0]
+            rows = self.make("g2p")[0]
         self.assertEqual({row["source"]: row["target"] for row in rows}, {
             "r e a d": "r iy d", "k i t c h e n": "k ih ch ax n", "s e a": "s iy"})
         self.assertEqual([row["split"] for row in rows], ["held_out", "train", "train"])
 
     def test_the_lexicon_of_the_package_is_read(self):
-        rows, told = self.make("graphemes")
+        rows, told = self.make("g2p")
         self.assertEqual(told, f"{self.path('made')}: 105538 utterances\n")
         self.assertEqual(self.facts["source_vocabulary"], 26 + 2)
         self.assertEqual(self.facts["vocabulary"], 40 + 2)
@@ -104,19 +104,19 @@ class GraphemesTest(CorporaTest):
     def test_another_seed_holds_out_other_words(self):
         held_out = []
         for seed in ("0", "1", str(2**32 - 1)):
-            rows = self.make("graphemes", seed, "--seed", seed, "--utterances", "100")[0]
+            rows = self.make("g2p", seed, "--seed", seed, "--utterances", "100")[0]
             held_out.append({row["id"] for row in rows if row["split"] == "held_out"})
         self.assertEqual([len(words) for words in held_out], [10] * 3)
         self.assertFalse(set.intersection(*held_out))
 
     def test_a_folder_that_is_there_stays_unless_it_holds_something_else(self):
-        asked = ("graphemes", "-o", self.path("made"), "--utterances", "10")
+        asked = ("g2p", "-o", self.path("made"), "--utterances", "10")
         self.run_here(*asked)
         before = os.stat(self.path("made"))
         code, told = self.run_here(*asked)
         self.assertEqual((code, told), (0, f"{self.path('made')}: is there already\n"))
         self.assertTrue(os.path.samestat(before, os.stat(self.path("made"))))
-        for other in (("graphemes", "--seed", "2"), ("speech",)):
+        for other in (("g2p", "--seed", "2"), ("speech",)):
             code, told = self.run_here(*other, "-o", self.path("made"), "--utterances", "10")
             self.assertEqual(code, 2)
             self.assertRegex(told, r"made: holds 10 words .* seed 1; asked for are .*-o\)\n$")
@@ -131,20 +131,20 @@ class GraphemesTest(CorporaTest):
                 ("--utterances", "2", "'2' is no whole number from 3 to 105538"),
                 ("--utterances", "105539", "'105539' is no whole number"),
                 ("--jobs", "0", "'0' is no whole number from 1 to 1024")):
-            self.refused(("graphemes", f"{option}={value}"), f"corpora.py: {option}: {part}")
+            self.refused(("g2p", f"{option}={value}"), f"corpora.py: {option}: {part}")
         with mock.patch.object(corpora, "LEXICON", "/not/there"):
-            self.refused(("graphemes",), "/not/there: is not there; it is of Debian's package "
+            self.refused(("g2p",), "/not/there: is not there; it is of Debian's package "
                          "festlex-cmu: apt-get install festlex-cmu")
 
     def test_another_version_is_told_and_is_in_the_result(self):
         with mock.patch.dict(corpora.TESTED, {"festlex-cmu": "1.0"}):
-            told = self.make("graphemes", "made", "--utterances", "10")[1]
+            told = self.make("g2p", "made", "--utterances", "10")[1]
         self.assertIn("corpora.py: festlex-cmu is 2.4-2; this project's results are of 1.0, so "
                       "yours may differ\n", told)
         self.assertIn("festlex-cmu 2.4-2", self.facts["source"])
 
     def test_nothing_is_left_where_the_disk_is_full(self):
-        run = self.program("graphemes", preexec_fn=lambda: resource.setrlimit(
+        run = self.program("g2p", preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_FSIZE, (100_000, 100_000)))
         told = run.communicate(timeout=60)[1]
         self.assertEqual(run.returncode, 2, told)

@@ -297,6 +297,20 @@ class WithFacts(FolderTest):
                 settings.check(made, "x.json: s")
             self.assertIn(f"x.json: s.batch: {part}", str(caught.exception))
 
+    def test_seeds_take_turns_with_folders(self):
+        other = self.path("other")
+        os.mkdir(other)
+        make.main(other)
+        experiment = {"name": "x", "seed": 4, "folders": [self.folder, other],
+                      "settings": {"task": "folder"},
+                      "alternatives": [{"name": "a", "seeds": 3}, {"name": "b"}]}
+        runs = settings.runs(experiment, "x.json")
+        self.assertEqual([(run.name, run.seed, run.settings.data) for run in runs], [
+            ("a", 4, self.folder), ("b", 4, self.folder), ("a", 5, other), ("a", 6, self.folder)])
+        experiment["settings"]["data"] = other
+        with self.assertRaisesRegex(load.DataError, "settings.data: is given, and so are folders"):
+            settings.runs(experiment, "x.json")
+
     def test_other_tasks_have_no_data(self):
         experiment = {"name": "x", "alternatives": [
             {"name": "a", "settings": {"task": "copy", "data": self.folder}}]}

@@ -292,6 +292,21 @@ class Mechanisms(TrainTest):
         sharp = torch.full((1, 1, 1, 9), 0.99, dtype=torch.double)
         self.assertAlmostEqual(
             float(attention.clipped_alpha(sharp, late)[..., 8]), 0.99e-6, delta=1e-9)
+        self.assertAlmostEqual(
+            float(attention.clipped_alpha(sharp, late, clip=1e-3)[..., 8]), 0.99e-13, delta=1e-16)
+
+    def test_energies_have_units_of_their_own(self):
+        for mechanism in ("soft", "mocha"):
+            made = trainer.Trainer(run_of("soft", mechanism=mechanism, energy_units=5))
+            d = made.run.settings.dim
+            names = ["attention", "chunk"][:1 + (mechanism == "mocha")]
+            for name in names:
+                self.assertEqual(tuple(made.parameters[f"{name}.W"].shape), (5, d))
+                self.assertAlmostEqual(float(made.parameters[f"{name}.g"]), 5 ** -0.5, places=6)
+            before = {name: made.parameters[f"{name}.V"].clone() for name in names}
+            made.step()
+            for name in names:
+                self.assertFalse(torch.equal(made.parameters[f"{name}.V"], before[name]), name)
 
 
 class LstmTest(TrainTest):

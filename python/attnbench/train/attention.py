@@ -67,9 +67,9 @@ class ScanAttention(nn.Module):
     def __init__(self, settings):
         super().__init__()
         self.settings = settings
-        d = settings.dim
-        self.energy = AdditiveEnergy(d, d, d, initial_r=settings.energy_bias)
-        self.chunk_energy = AdditiveEnergy(d, d, d) if settings.has_chunks else None
+        sizes = _energy_sizes(settings)
+        self.energy = AdditiveEnergy(*sizes, initial_r=settings.energy_bias)
+        self.chunk_energy = AdditiveEnergy(*sizes) if settings.has_chunks else None
 
     def prepare(self, memory, lengths):
         chunk_keys = None
@@ -94,18 +94,19 @@ class ScanAttention(nn.Module):
                 weights, alpha = matcha_attention(u, **scan)
         elif self.settings.alpha == "clipped" and not is_hard:
             weights = alpha = clipped_alpha(
-                energies.sigmoid() * ~_beyond(prepared.lengths, energies), last)
+                energies.sigmoid() * ~_beyond(prepared.lengths, energies), last,
+                self.settings.clip)
         else:
             weights = alpha = monotonic_attention(**scan)
         return Attended(weights.squeeze(1) @ prepared.memory, weights, alpha, energies,
                         alpha[:, :, -1])
 
 
-def clipped_alpha(p, start=None):
+def clipped_alpha(p, start=None, clip=1e-10):
     """Gives alpha [B, 1, U, T] by the closed form whose denominator is clipped (MAD eq 10 and
     appendix G), with the gradient that torch makes of it:
 
-        alpha(i) = p(i) c(i) cumsum(alpha(i - 1) / max(c(i), 1e-10)),
+        alpha(i) = p(i) c(i) cumsum(alpha(i - 1) / max(c(i), clip)),
         c(i, j) = prod over k < j of (1 - p(i, k))
     """
     if start is None:
@@ -114,7 +115,7 @@ def clipped_alpha(p, start=None):
     ones = torch.ones_like(p[..., :1])
     c = torch.cat([ones, (1 - p[..., :-1]).cumprod(3)], 3)
     rows = []
-    for reached, clipped in zip((p * c).unbind(2), c.clamp(min=1e-10).unbind(2)):
+    for reached, clipped in zip((p * c).unbind(2), c.clamp(min=clip).unbind(2)):
         start = reached * (start / clipped).cumsum(2)
         rows.append(start)
     return torch.stack(rows, 2)
@@ -126,7 +127,7 @@ class EnergyAttention(nn.Module):
     def __init__(self, settings):
         super().__init__()
         self.mechanism = settings.mechanism
-        self.energy = AdditiveEnergy(settings.dim, settings.dim, settings.dim)
+        self.energy = AdditiveEnergy(*_energy_sizes(settings))
 
     def prepare(self, memory, lengths):
         return Prepared(memory, self.energy.make_keys(memory), None, lengths)
@@ -183,6 +184,11 @@ class MemoryAttention(nn.Module):
         options = {**self.options, "decoder_scoring": "softmax"}
         return functions.memory_attention(
             prepared.keys, sure, lengths=prepared.lengths, **options).squeeze(1)
+
+
+def _energy_sizes(settings):
+    """Of a query, an entry, and what both are projected to."""
+    return settings.dim, settings.dim, settings.energy_units or settings.dim
 
 
 def _beyond(lengths, table):

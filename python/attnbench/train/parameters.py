@@ -23,8 +23,8 @@ def parameter_specs(settings):
 
         source_embedding [V, n], target_embedding [V, e]
         forward, backward, decoder   .W [4 H, n + H] and .b [4 H] of an LSTM
-        attention, chunk             .W [d, d], .V [d, d], .b [d], .v [d], .g of an energy
-                                     (MAD eq 16)
+        attention, chunk             .W [n, d], .V [n, d], .b [n], .v [n], .g of an energy
+                                     (MAD eq 16), n energy_units
         attention.r
         memory.encoder, memory.decoder   [K, d]
         mix.W [d, 2 d], mix.b [d], output.W [V, d], output.b [V]
@@ -41,11 +41,12 @@ def parameter_specs(settings):
         specs[f"{name}.b"] = Spec((4 * units,))
 
     def energy(name):
-        matrix(f"{name}.W", d, d)
-        matrix(f"{name}.V", d, d)
-        specs[f"{name}.b"] = Spec((d,))
-        specs[f"{name}.v"] = Spec((d,), 1 / d)
-        specs[f"{name}.g"] = Spec((), value=1 / math.sqrt(d))  # as MAD 2.4 starts it
+        n = settings.energy_units or d
+        matrix(f"{name}.W", n, d)
+        matrix(f"{name}.V", n, d)
+        specs[f"{name}.b"] = Spec((n,))
+        specs[f"{name}.v"] = Spec((n,), 1 / n)
+        specs[f"{name}.g"] = Spec((), value=1 / math.sqrt(n))  # as MAD 2.4 starts it
 
     if not settings.has_frames:
         specs["source_embedding"] = Spec(

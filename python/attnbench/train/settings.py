@@ -174,6 +174,7 @@ def runs(experiment, path, quick=False, only=()):
         raise load.DataError(f"{path}: profiles", "has no quick")
     profile = profile if quick else {}
     first, made, names = experiment.get("seed", 1), [], []
+    folders = experiment.get("folders")
     for place, one in enumerate(experiment["alternatives"]):
         here = f"{path}: alternatives[{place}]"
         if one["name"] in names:
@@ -183,26 +184,35 @@ def runs(experiment, path, quick=False, only=()):
         merged = {}
         for owner in (experiment, one, profile):
             merged.update(owner.get("settings", {}))
-        if merged.get("task") == folder.TASK:
-            merged = folder.with_facts(merged, where)
-        settings = Settings(**merged)
-        check(settings, where)
-        if settings.task != folder.TASK:
-            _check_held_out(settings, first, where)
         seeds = one.get("seeds", experiment.get("seeds", 1))
         seeds = min(seeds, profile.get("seeds", seeds))
+        if folders is not None and "data" in merged:
+            raise load.DataError(f"{where}.data", "is given, and so are folders")
+        of_seeds = [_made(merged, first, where)] if folders is None else [
+            _made({**merged, "data": data}, first, where) for data in folders[:seeds]]
         if first + seeds - 1 > GREATEST_SEED:
             raise load.DataError(
                 f"{path}: seed",
                 f"is {first}, and the last of {command.counted(seeds, 'seed')} of "
                 f"'{one['name']}' would be {first + seeds - 1}; the greatest is "
                 f"{GREATEST_SEED}")
-        made += (Run(one["name"], first + k, first, settings) for k in range(seeds))
+        made += (Run(one["name"], first + k, first, of_seeds[k % len(of_seeds)])
+                 for k in range(seeds))
     for name in only:
         if name not in names:
             raise load.DataError("--only", command.unknown("alternative", name, names))
     return sorted((run for run in made if not only or run.name in only),
                   key=lambda run: run.seed)
+
+
+def _made(merged, first, place):
+    if merged.get("task") == folder.TASK:
+        merged = folder.with_facts(merged, place)
+    settings = Settings(**merged)
+    check(settings, place)
+    if settings.task != folder.TASK:
+        _check_held_out(settings, first, place)
+    return settings
 
 
 def check(settings, place):
