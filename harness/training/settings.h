@@ -78,7 +78,7 @@ struct TrainingSettings {
   // Attention.
   std::string mechanism = "monotonic";
   std::string alpha = "exact";
-  double clip = 1e-10;
+  double clip = 1e-10, clip_until = 1;
   Index chunk_width = 4;
   Index num_contexts = 32;
   std::string encoder_scoring = "softmax", decoder_scoring = "softmax";
@@ -159,6 +159,9 @@ struct TrainingSettings {
                                    "1 it is 1 everywhere",
                     .exclusive_minimum = 0,
                     .maximum = 1}));
+    visit("clip_until", self.clip_until,
+          number("share of the steps after which a clipped alpha is exact", 0,
+                 1));
     visit("chunk_width", self.chunk_width, number("w of mocha", 1, 1e6));
     visit("num_contexts", self.num_contexts, size("K of memory"));
     visit("encoder_scoring", self.encoder_scoring, scoring("of memory"));

@@ -86,6 +86,13 @@ struct FinalEvaluation : Evaluation {
   // over symbols.
   std::optional<double> alignment_error = {}, lateness = {};
   std::optional<std::vector<SpeakerErrors>> speakers = {};
+  // What python/attnbench/train/decodings.py says of other ways to decode.
+  std::optional<double> beam_error = {};
+  std::optional<std::vector<double>> wrong_by_position = {};
+  std::optional<double> sampled_error = {}, choice_entropy = {},
+                        output_variation = {}, average_proportion = {},
+                        average_lagging = {},
+                        differentiable_average_lagging = {};
 
   static void Fields(auto& self, auto& visit) {
     Evaluation::Fields(self, visit);
@@ -109,6 +116,44 @@ struct FinalEvaluation : Evaluation {
     visit("speakers", self.speakers,
           Rule{.description = "the same of the utterances of each speaker; own "
                               "data that name them",
+               .absent_if_unset = true});
+    visit("beam_error", self.beam_error,
+          Rule{.description = "as hard_error, or soft_error where nothing is "
+                              "chosen, by a beam of 4",
+               .minimum = 0,
+               .absent_if_unset = true});
+    visit("wrong_by_position", self.wrong_by_position,
+          Rule{.description = "share of wrong outputs among the first, the "
+                              "second and so on, decoded as beam_error, given "
+                              "the symbols before",
+               .minimum = 0,
+               .absent_if_unset = true});
+    visit("sampled_error", self.sampled_error,
+          Rule{.description = "as hard_error, of entries chosen with their "
+                              "probability p",
+               .minimum = 0,
+               .absent_if_unset = true});
+    visit("choice_entropy", self.choice_entropy,
+          Rule{.description = "of an output's choice by the expectation, in "
+                              "nats",
+               .minimum = 0,
+               .absent_if_unset = true});
+    visit("output_variation", self.output_variation,
+          Rule{.description = "total variation between the distributions of an "
+                              "output by the expectation and by the threshold",
+               .minimum = 0,
+               .maximum = 1,
+               .absent_if_unset = true});
+    visit("average_proportion", self.average_proportion,
+          Rule{.description = "AP of choices by the threshold, given the "
+                              "target",
+               .minimum = 0,
+               .absent_if_unset = true});
+    visit("average_lagging", self.average_lagging,
+          Rule{.description = "AL of the same, in entries",
+               .absent_if_unset = true});
+    visit("differentiable_average_lagging", self.differentiable_average_lagging,
+          Rule{.description = "DAL of the same, in entries",
                .absent_if_unset = true});
   }
 };

@@ -25,6 +25,7 @@ from pages import markdown, page
 
 # Measure of a column (trained.MEASURES): its head, and the decimals that it shows.
 COLUMNS = {"expected": ("expected, %", 2), "threshold": ("threshold, %", 2),
+           "beam": ("beam, %", 2), "sampled": ("sampled, %", 2),
            "discrete": ("discrete", 3), "mass": ("mass", 3), "spread": ("spread", 2),
            "steps": ("steps", 0)}
 

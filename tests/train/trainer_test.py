@@ -150,6 +150,30 @@ class Resumed(TrainTest):
             for name, array in arrays.items():
                 self.assertTrue(numpy.array_equal(array, others[name]), name)
 
+    def test_a_clipped_alpha_becomes_exact_and_stays_so(self):
+        def trained(**more):
+            made = trainer.Trainer(run_of("fed", steps=8, energy_bias=4, **more))
+            while not made.is_done:
+                made.step()
+            return made
+
+        clipped, exact, half, never = (
+            trained(alpha="clipped", clip=1e-2), trained(),
+            trained(alpha="clipped", clip=1e-2, clip_until=0.5),
+            trained(alpha="clipped", clip=1e-2, clip_until=0))
+        W = [made.parameters["attention.W"] for made in (clipped, exact, half, never)]
+        self.assertTrue(torch.equal(W[1], W[3]))
+        for a, b in ((0, 1), (0, 2), (1, 2)):
+            self.assertFalse(torch.equal(W[a], W[b]))
+        self.assertEqual(exact.evaluate(16), never.evaluate(16))
+        # A run that has ended is evaluated as one that goes on.
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "c.json")
+            checkpoint.write(path, half.save())
+            resumed = trainer.Trainer(half.run)
+            resumed.restore(checkpoint.read(path), path)
+        self.assertEqual(resumed.evaluate(16), half.evaluate(16))
+
     def test_a_checkpoint_of_another_run_is_refused(self):
         saved = trainer.Trainer(run_of("soft")).save()
         with self.assertRaisesRegex(DataError, "c.json"):
@@ -196,6 +220,7 @@ class OneDecoder(TrainTest):
             # Early in training biases decide what is said.
             made, saved = self.changed(name, "output.b", numpy.zeros_like)
             is_hard = made.run.settings.is_monotonic
+            choose = attention.by_threshold if is_hard else None
             sequences = self.program_makes(saved, "decode")["sequences"]
             examples = self.held_out(made.run)
             symbols = [[one["symbol"] for one in sequence["outputs"]] for sequence in sequences]
@@ -206,8 +231,8 @@ class OneDecoder(TrainTest):
             encoding = made.model.encode(batch)
             with torch.no_grad():
                 decoded = made.model.decode(
-                    encoding, encoding.first, batch.previous, is_hard=is_hard)
-            greedy = made.model.decode_greedily(encoding, is_hard)
+                    encoding, encoding.first, batch.previous, choose=choose)
+            greedy = made.model.decode_greedily(encoding, choose)
             best = decoded.logits.topk(2, 2)
             compared = 0
             for b, sequence in enumerate(sequences):

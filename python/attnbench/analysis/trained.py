@@ -99,9 +99,13 @@ def _taken(run, measure):
     return max(bounds) if bounds is PERCENT else None
 
 
+def _given(member):
+    return lambda run: run["result"].get(member)
+
+
 def _percent(member):
     def take(run):
-        value = run["result"][member]
+        value = run["result"].get(member)
         return None if value is None else 100 * value
     return take
 
@@ -129,17 +133,23 @@ def _steps_to_learn(run):
     return min(reached, default=math.inf)
 
 
-PERCENT, SHARE, COUNT = (0, 100), (0, 1), (0, math.inf)
+PERCENT, SHARE, COUNT, ANY = (0, 100), (0, 1), (0, math.inf), (-math.inf, math.inf)
 # Name -> what takes it from a run, and what it lies between.
 MEASURES = {
     "expected": (_percent("soft_error"), PERCENT),
     "threshold": (_percent("hard_error"), PERCENT),
     "decoded": (lambda run: decoded(run["result"]), PERCENT),
+    "beam": (_percent("beam_error"), PERCENT),
+    "sampled": (_percent("sampled_error"), PERCENT),
     "lost": (_lost, (-100, 100)),
     "mass": (lambda run: run["result"]["selected_mass"], SHARE),
     "discrete": (lambda run: run["result"]["discrete_share"], SHARE),
     "undecided": (_undecided, SHARE),
-    "spread": (lambda run: run["result"].get("context_spread"), COUNT),
+    "entropy": (_given("choice_entropy"), COUNT),
+    "variation": (_given("output_variation"), SHARE),
+    "alignment": (_given("alignment_error"), COUNT),
+    "lateness": (_given("lateness"), ANY),
+    "spread": (_given("context_spread"), COUNT),
     "steps": (_steps_to_learn, COUNT),
     # All steps where they were not enough: the least that it can take.
     "steps_at_least": (lambda run: min(_steps_to_learn(run), run["settings"]["steps"]),

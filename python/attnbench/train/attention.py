@@ -26,13 +26,24 @@ class Attended(NamedTuple):
     state: Optional[Tensor] = None  # what the next output needs of those so far
 
 
+def by_threshold(energies):
+    """As decoding chooses: the first entry with p >= 1/2."""
+    return (energies >= 0).to(energies.dtype)
+
+
+def sampler(seed, device="cpu"):
+    """Gives a `choose` that draws from the process that training takes the expectation of."""
+    generator = torch.Generator(device).manual_seed(seed)
+    return lambda energies: torch.bernoulli(energies.sigmoid(), generator=generator)
+
+
 def make(settings, device="cpu"):
     """Gives the attention that settings ask for, None for "none". Each has
 
         prepare(memory, lengths)  what depends on the memory alone
-        attend(states, prepared, last, noise, is_hard, wants_weights)  Attended, of outputs that
+        attend(states, prepared, last, noise, choose, wants_weights)  Attended, of outputs that
             follow those that left the state `last`. noise [B, 1, U, T] is added to energies of
-            the choice; is_hard takes entries with p >= 1/2, as decoding does.
+            the choice; `choose` makes p in {0, 1} of them, as by_threshold; None: expected.
 
     Raises DataError naming the mechanism if it needs the native library, and there is none, or
     it has none whose attention follows from energies alone.
@@ -70,6 +81,8 @@ class ScanAttention(nn.Module):
         sizes = _energy_sizes(settings)
         self.energy = AdditiveEnergy(*sizes, initial_r=settings.energy_bias)
         self.chunk_energy = AdditiveEnergy(*sizes) if settings.has_chunks else None
+        # Of the expectation; None: it is exact. The trainer may end clipping.
+        self.clip = settings.clip if settings.alpha == "clipped" else None
 
     def prepare(self, memory, lengths):
         chunk_keys = None
@@ -77,25 +90,25 @@ class ScanAttention(nn.Module):
             chunk_keys = self.chunk_energy.make_keys(memory)
         return Prepared(memory, self.energy.make_keys(memory), chunk_keys, lengths)
 
-    def attend(self, states, prepared, last, noise, is_hard, wants_weights):
+    def attend(self, states, prepared, last, noise, choose, wants_weights):
         energies = self.energy(states, prepared.keys)
         if noise is not None:
             energies = energies + noise
         scan = {"lengths": prepared.lengths, "start": last}
-        if is_hard:  # the choice by the threshold is the expectation of p in {0, 1}
-            scan["p"] = (energies >= 0).to(energies.dtype)
-        else:
+        if choose is None:
             scan["energies"] = energies
+        else:  # a choice is the expectation of p in {0, 1}
+            scan["p"] = choose(energies)
         if self.chunk_energy is not None:
             u = self.chunk_energy(states, prepared.chunk_keys)
             if self.settings.mechanism == "mocha":
                 weights, alpha = mocha_attention(u, self.settings.chunk_width, **scan)
             else:
                 weights, alpha = matcha_attention(u, **scan)
-        elif self.settings.alpha == "clipped" and not is_hard:
+        elif self.clip is not None and choose is None:
             weights = alpha = clipped_alpha(
                 energies.sigmoid() * ~_beyond(prepared.lengths, energies), last,
-                self.settings.clip)
+                self.clip)
         else:
             weights = alpha = monotonic_attention(**scan)
         return Attended(weights.squeeze(1) @ prepared.memory, weights, alpha, energies,
@@ -132,7 +145,7 @@ class EnergyAttention(nn.Module):
     def prepare(self, memory, lengths):
         return Prepared(memory, self.energy.make_keys(memory), None, lengths)
 
-    def attend(self, states, prepared, last, noise, is_hard, wants_weights):
+    def attend(self, states, prepared, last, noise, choose, wants_weights):
         # An output may depend on the energies of those before it.
         made = energies = self.energy(states, prepared.keys)
         if last is not None:
@@ -165,7 +178,7 @@ class MemoryAttention(nn.Module):
         scores = self.encoder(memory).unsqueeze(1)  # [B, 1, T, K]
         return Prepared(memory, scores, None, lengths)
 
-    def attend(self, states, prepared, last, noise, is_hard, wants_weights):
+    def attend(self, states, prepared, last, noise, choose, wants_weights):
         scores = self.decoder(states).unsqueeze(1)
         options = {"lengths": prepared.lengths, **self.options}
         contexts = functions.memory_contexts(

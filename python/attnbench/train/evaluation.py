@@ -8,6 +8,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from attnbench.train import tasks
+from attnbench.train.attention import by_threshold
 from attnbench.train.model import NO_TARGET, batch_of
 
 OF_CURVE = ("soft_error", "hard_error", "loss", "selected_mass", "discrete_share")
@@ -25,11 +26,7 @@ def evaluate(model, run, count):
     """
     settings = run.settings
     sums = _Sums()
-    together = settings.evaluation_batch
-    for first in range(0, count, together):
-        examples = _held_out(run, first, min(together, count - first))
-        batch = _batch(model, examples)
-        encoding = model.encode(batch)
+    for examples, batch, encoding in batches(model, run, count):
         decoded = model.decode(encoding, encoding.first, batch.previous)
         is_output = batch.targets != NO_TARGET
         sums.add("loss", cross_entropy(
@@ -37,14 +34,15 @@ def evaluate(model, run, count):
             reduction="sum"))
         sums.add("outputs", is_output)
         sums.add_symbols(examples)
-        sums.add_edits("soft", model.decode_greedily(encoding, False), examples)
+        sums.add_edits("soft", model.decode_greedily(encoding), examples)
         if settings.mechanism == "memory":
             sums.add_spread(model.attention.context_weights(encoding.prepared), batch.lengths)
         if settings.is_monotonic:
             sums.add_choices(decoded.attended, is_output)
-            sums.add_edits("hard", model.decode_greedily(encoding, True), examples)
+            sums.add_edits("hard", model.decode_greedily(encoding, by_threshold), examples)
             if any(one.ends is not None for one in examples):
-                hard = model.decode(encoding, encoding.first, batch.previous, is_hard=True)
+                hard = model.decode(
+                    encoding, encoding.first, batch.previous, choose=by_threshold)
                 sums.add_ends(hard.attended.alpha, examples)
     return sums.result(settings)
 
@@ -59,20 +57,29 @@ def example(model, run):
     batch = _batch(model, [longest])
     encoding = model.encode(batch)
 
-    def decode(is_hard):
-        return model.decode(encoding, encoding.first, batch.previous, is_hard=is_hard,
+    def decode(choose=None):
+        return model.decode(encoding, encoding.first, batch.previous, choose=choose,
                             wants_weights=True).attended
 
     found = {"attention": [], "choices": [], "contexts": []}
     if settings.attends:
-        found["attention"] = _rounded(decode(False).weights[0, 0])
+        found["attention"] = _rounded(decode().weights[0, 0])
     if settings.is_monotonic:
-        chosen = decode(True).alpha[0, 0]
+        chosen = decode(by_threshold).alpha[0, 0]
         # A column behind the last entry is there for outputs that choose none.
         found["choices"] = torch.cat([chosen, 1 - chosen.sum(1, True)], 1).argmax(1).tolist()
     if settings.mechanism == "memory":
         found["contexts"] = _rounded(model.attention.context_weights(encoding.prepared)[0])
     return found
+
+
+def batches(model, run, count):
+    """Gives the first `count` held-out examples in batches: (examples, Batch, Encoding)."""
+    together = run.settings.evaluation_batch
+    for first in range(0, count, together):
+        examples = _held_out(run, first, min(together, count - first))
+        batch = _batch(model, examples)
+        yield examples, batch, model.encode(batch)
 
 
 def _held_out(run, first, count):

@@ -10,6 +10,7 @@ An energy reads s_i: with input feeding it knows the last context, as in MAD. Wi
 from the symbols alone, and one call makes the attention of all outputs.
 """
 
+import math
 from typing import NamedTuple, Optional
 
 import torch
@@ -137,20 +138,20 @@ class Model(nn.Module):
             prepared = self.attention.prepare(memory, batch.lengths)
         return Encoding(prepared, State(output, cell, context))
 
-    def decode(self, encoding, state, symbols, noise=None, is_hard=False, wants_weights=False):
+    def decode(self, encoding, state, symbols, noise=None, choose=None, wants_weights=False):
         """Gives Decoded of U outputs. Each reads the symbol before it, a row of `symbols` [U, B].
         The last arguments are those of `attend` (attention.make).
         """
         inputs = self.target_embedding(symbols)
         if not self.settings.input_feeding:
             states, attended, state = self._decode(
-                encoding, state, inputs, noise, is_hard, wants_weights)
+                encoding, state, inputs, noise, choose, wants_weights)
             return Decoded(self._logits(states, attended), attended, state)
         steps = []
         for i, embedded in enumerate(inputs):
             fed = torch.cat([embedded, state.context], 1).unsqueeze(0)
             of_step = None if noise is None else noise[:, :, i:i + 1]
-            *step, state = self._decode(encoding, state, fed, of_step, is_hard, wants_weights)
+            *step, state = self._decode(encoding, state, fed, of_step, choose, wants_weights)
             steps.append(step)
         states, attended = zip(*steps)
         states, attended = torch.cat(states), _joined(attended)
@@ -172,7 +173,7 @@ class Model(nn.Module):
         return self.output(states)
 
     @torch.no_grad()
-    def decode_greedily(self, encoding, is_hard):
+    def decode_greedily(self, encoding, choose=None):
         """Reads its own outputs, each the symbol of the largest logit, until all sequences have
         ended or have `most_outputs`. Gives a list of symbols for each, without the end symbol.
         """
@@ -181,14 +182,57 @@ class Model(nn.Module):
         outputs = []
         has_ended = torch.zeros_like(symbols, dtype=torch.bool)
         for _ in range(self.settings.most_outputs):
-            decoded = self.decode(encoding, state, symbols, is_hard=is_hard)
+            decoded = self.decode(encoding, state, symbols, choose=choose)
             state, symbols = decoded.last, decoded.logits.argmax(2)
             outputs.append(symbols)
             has_ended |= symbols == tasks.END
             if has_ended.all():
                 break
-        rows = torch.cat(outputs).t().tolist()
-        return [row[:row.index(tasks.END)] if tasks.END in row else row for row in rows]
+        return _without_end(torch.cat(outputs).t())
+
+    @torch.no_grad()
+    def decode_by_beam(self, encoding, width, choose=None):
+        """The same of the `width` most probable outputs so far, of whom it gives the most probable
+        in the end. Probabilities are not divided by lengths.
+        """
+        B, device = len(encoding.first.output), encoding.first.output.device
+        first = torch.arange(B, device=device).unsqueeze(1) * width  # its beam's first row
+        encoding = _rows(encoding, first.div(width).expand(-1, width).flatten().long())
+        state = encoding.first
+        # A beam starts from one output; the others are worse than any.
+        log_p = torch.full((B, width), -math.inf, device=device)
+        log_p[:, 0] = 0
+        symbols = torch.full((1, B * width), tasks.START, device=device)
+        outputs = torch.empty(B * width, 0, dtype=torch.long, device=device)
+        has_ended = torch.zeros(B * width, dtype=torch.bool, device=device)
+        for _ in range(self.settings.most_outputs):
+            decoded = self.decode(encoding, state, symbols, choose=choose)
+            of_symbols = decoded.logits[0].log_softmax(1)
+            of_symbols[has_ended] = -math.inf  # another END is sure
+            of_symbols[has_ended, tasks.END] = 0
+            V = of_symbols.size(1)
+            log_p, best = (log_p.unsqueeze(2) + of_symbols.view(B, width, V)).flatten(1).topk(width)
+            parents = (first + best.div(V, rounding_mode="floor")).flatten()
+            symbols = (best % V).flatten()
+            outputs = torch.cat([outputs[parents], symbols.unsqueeze(1)], 1)
+            has_ended = has_ended[parents] | (symbols == tasks.END)
+            if has_ended.all():
+                break
+            state, symbols = _rows(decoded.last, parents), symbols.unsqueeze(0)
+        return _without_end(outputs[first.flatten()])
+
+
+def _without_end(outputs):
+    """A list of the symbols of each row, up to END."""
+    rows = outputs.tolist()
+    return [row[:row.index(tasks.END)] if tasks.END in row else row for row in rows]
+
+
+def _rows(value, rows):
+    """Takes rows of every tensor in a tuple of tuples and tensors."""
+    if isinstance(value, Tensor):
+        return value.index_select(0, rows)
+    return None if value is None else type(value)(*(_rows(one, rows) for one in value))
 
 
 def _taken(x, places):

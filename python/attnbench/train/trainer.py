@@ -12,7 +12,7 @@ from typing import Optional
 import torch
 from torch.nn.functional import cross_entropy
 
-from attnbench.train import checkpoint, evaluation, tasks
+from attnbench.train import checkpoint, decodings, evaluation, tasks
 from attnbench.train.model import NO_TARGET, Model, batch_of
 from attnbench.train.parameters import first_parameters, parameter_shapes
 
@@ -84,11 +84,17 @@ class Trainer:
 
     def evaluate(self, count) -> dict:
         """Gives `result` of a run, of the first `count` held-out sequences. Raises Diverged."""
+        self._end_clipping()
         with _diverges(self.steps_done):
             found = evaluation.evaluate(self.model, self.run, count)
         if not math.isfinite(found["loss"]):
             raise Diverged(f"in step {self.steps_done} the held-out loss is {found['loss']}")
         return found
+
+    def compare_decodings(self, count) -> dict:
+        """Gives what `result` has beside an evaluation. Raises Diverged."""
+        with _diverges(self.steps_done):
+            return decodings.compare(self.model, self.run, count)
 
     def example(self) -> dict:
         """Gives `example` of a run. Raises Diverged."""
@@ -131,8 +137,15 @@ class Trainer:
             for name, parameter in self.parameters.items():
                 parameter.copy_(torch.from_numpy(arrays[name]).view_as(parameter))
 
+    def _end_clipping(self):
+        settings = self.run.settings
+        if settings.alpha == "clipped" and settings.clip_until < 1 and (
+                self.steps_done >= settings.clip_until * settings.steps):
+            self.model.attention.clip = None
+
     def _train(self):
         settings = self.run.settings
+        self._end_clipping()
         batch = batch_of(settings.examples(
             tasks.TRAINING, self.run.seed, self.steps_done * settings.batch, settings.batch),
             self.device)

@@ -94,7 +94,9 @@ class Worker:
             self._train_to_end(attempt)
             attempt.save()  # what follows may take minutes
             with self._interruptible():
-                trained["result"] = attempt.trainer.evaluate(run.settings.held_out)
+                count = run.settings.held_out
+                trained["result"] = {**attempt.trainer.evaluate(count),
+                                     **attempt.trainer.compare_decodings(count)}
                 # The held-out set is that of the first seed.
                 if run.seed == run.held_out_seed:
                     trained["example"] = attempt.trainer.example()

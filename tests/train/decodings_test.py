@@ -1,0 +1,125 @@
+"""Guards against a beam that loses the best output, a sampled choice that is not drawn from what
+training takes the expectation of, and numbers of decoding that are of something else.
+"""
+
+import math
+import unittest
+
+import torch
+
+from attnbench.train import attention, decodings, evaluation, tasks, trainer
+from attnbench.train.model import NO_TARGET
+from attnbench.train.settings import Run, Settings
+
+SETTINGS = {"task": "copy", "least_symbols": 1, "most_symbols": 4, "dim": 8, "encoder_units": 8,
+            "embedding": 4, "steps": 40, "batch": 8, "held_out": 40, "curve_every": 0,
+            "learning_rate": 0.02, "energy_bias": 0, "noise": 1}
+MECHANISMS = ("soft", "monotonic", "mocha", "matcha", "memory", "none")
+
+
+def trained(mechanism, **more):
+    run = Run("a", 3, 1, Settings(**{**SETTINGS, "mechanism": mechanism, **more}))
+    made = trainer.Trainer(run)
+    for _ in range(run.settings.steps):
+        made.step()
+    return made
+
+
+class DecodingsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        trainer.use_one_thread()
+        cls.of = {f"{name}{'_fed' * fed}": trained(name, input_feeding=fed)
+                  for name in MECHANISMS for fed in (False, True) if name != "none" or not fed}
+
+    def score(self, model, encoding, outputs, choose):
+        """log p of each sequence's output, which ends with END or is cut off."""
+        longest = model.settings.most_outputs
+        symbols = torch.full((longest, len(outputs)), NO_TARGET)
+        for b, row in enumerate(outputs):
+            row = [*row, tasks.END][:longest]
+            symbols[:len(row), b] = torch.tensor(row)
+        before = torch.full_like(symbols, tasks.START)
+        before[1:] = symbols[:-1].clamp(min=0)
+        with torch.no_grad():
+            logits = model.decode(encoding, encoding.first, before, choose=choose).logits
+        log_p = logits.log_softmax(2).gather(2, symbols.clamp(min=0).unsqueeze(2)).squeeze(2)
+        return (log_p * (symbols != NO_TARGET)).sum(0)
+
+    def test_a_beam_of_one_is_greedy_and_wider_ones_are_no_less_probable(self):
+        better = 0
+        for name, made in self.of.items():
+            choose = attention.by_threshold if made.run.settings.is_monotonic else None
+            for _, _, encoding in evaluation.batches(made.model, made.run, 40):
+                greedy = made.model.decode_greedily(encoding, choose)
+                self.assertEqual(made.model.decode_by_beam(encoding, 1, choose), greedy, name)
+                # All outputs of two symbols fit into the widest, and none is lost.
+                scores = [self.score(made.model, encoding, outputs, choose) for outputs in (
+                    greedy, *(made.model.decode_by_beam(encoding, width, choose)
+                              for width in (4, 64)))]
+                self.assertGreaterEqual(float((scores[2] - scores[0]).min()), -1e-4, name)
+                self.assertGreater(float((scores[1] - scores[0]).mean()), -1e-4, name)
+                better += int((scores[1] - scores[0] > 1e-3).sum())
+        self.assertGreater(better, 20)
+
+    def test_choices_are_drawn_from_what_training_takes_the_expectation_of(self):
+        torch.manual_seed(1)
+        model = self.of["monotonic"].model
+        _, batch, encoding = next(evaluation.batches(model, self.of["monotonic"].run, 3))
+        with torch.no_grad():
+            wanted = model.decode(encoding, encoding.first, batch.previous).attended.alpha
+            sample = attention.sampler(7)
+            drawn = sum(model.decode(encoding, encoding.first, batch.previous,
+                                     choose=sample).attended.alpha for _ in range(2000)) / 2000
+        self.assertLess(float((drawn - wanted).abs().max()), 4.5 * 0.5 / math.sqrt(2000))
+
+    def test_numbers_are_those_of_their_formulas(self):
+        for name, made in self.of.items():
+            found = decodings.compare(made.model, made.run, 40)
+            is_monotonic = made.run.settings.is_monotonic
+            self.assertEqual("sampled_error" in found, is_monotonic, name)
+            self.assertEqual(len(found["wrong_by_position"]), 5)
+            choose = attention.by_threshold if is_monotonic else None
+            wrong, outputs, variation, entropy, read = [0] * 5, [0] * 5, 0, 0, []
+            edits = symbols = 0
+            for examples, batch, encoding in evaluation.batches(made.model, made.run, 40):
+                with torch.no_grad():
+                    decoded, expected = (made.model.decode(
+                        encoding, encoding.first, batch.previous, choose=one)
+                        for one in (choose, None))
+                beam = made.model.decode_by_beam(encoding, 4, choose)
+                for b, one in enumerate(examples):
+                    edits += tasks.edit_distance(beam[b], one.target[:-1])
+                    symbols += len(one.target) - 1
+                    delays = []
+                    for i, target in enumerate(one.target):
+                        outputs[i] += 1
+                        wrong[i] += int(decoded.logits[i, b].argmax()) != target
+                        if not is_monotonic:
+                            continue
+                        p, q = (of.logits[i, b].double().softmax(0) for of in (expected, decoded))
+                        variation += float((p - q).abs().sum()) / 2
+                        alpha = expected.attended.alpha[b, 0, i].double().tolist()
+                        shares = [*alpha, 1 - sum(alpha)]
+                        entropy -= sum(x * math.log(x) for x in shares if x > 0)
+                        row = decoded.attended.alpha[b, 0, i]
+                        delays.append(int(row.argmax()) + 1 if row.any() else len(one.source))
+                    read.append(sum(delays) / len(one.source) / len(one.target))
+            self.assertAlmostEqual(found["beam_error"], edits / symbols)
+            for i in range(5):
+                self.assertAlmostEqual(found["wrong_by_position"][i], wrong[i] / outputs[i])
+            if is_monotonic:
+                self.assertAlmostEqual(found["output_variation"], variation / sum(outputs), 5)
+                self.assertAlmostEqual(found["choice_entropy"], entropy / sum(outputs), 4)
+                self.assertAlmostEqual(found["average_proportion"], sum(read) / 40, 5)
+
+    def test_the_same_run_draws_the_same_choices(self):
+        made = self.of["monotonic_fed"]
+        first, second = (decodings.compare(made.model, made.run, 40) for _ in range(2))
+        self.assertEqual(first, second)
+        evaluated = made.evaluate(40)
+        self.assertNotEqual(first["sampled_error"], evaluated["hard_error"])
+
+
+if __name__ == "__main__":
+    unittest.main()
