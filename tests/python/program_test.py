@@ -201,6 +201,7 @@ class Kinds(ProgramTest):
             "python_loop": committed("python_loop"),
             "replacement": committed("replacement"),
             "stability": committed("claims/stability"),
+            "training_budget": committed("training_budget"),
             "verify": committed("verify_mocha"),
         }
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import torch
 
@@ -14,10 +15,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "experiments", "training"))
 sys.path.insert(0, os.path.join(ROOT, "python"))
 import banded_torch
+import budget
 import python_loop
 import replacement
 from attnbench.analysis import intervals
 from attnbench.analysis.trained import Runs
+from attnbench.train import settings
 
 
 def read(path):
@@ -117,6 +120,39 @@ class PythonLoop(unittest.TestCase):
                 span = intervals.Seeds(tuple(python - cpp)).at()
                 self.assertLess(max(-span.low, span.high), 0.08)
         self.assertIn("{}, {} and {} points".format(*half_widths), page)
+
+
+class Budget(unittest.TestCase):
+    PLANNED = ("speech", "g2p", "clipping")
+
+    def test_all_planned_runs_are_in_the_table_and_fit_into_a_day_of_one_core(self):
+        rows = json.loads(read("results/training_budget.json"))["rows"]
+        found = {(row["experiment"], row["alternative"]): row["runs"] for row in rows}
+        wanted = {}
+        for name in self.PLANNED:
+            experiment = json.loads(read(f"experiments/training/{name}.json"))
+            for one in experiment["alternatives"]:
+                wanted[name, one["name"]] = one.get("seeds", experiment.get("seeds", 1))
+        self.assertEqual(found, wanted)
+        self.assertLess(sum(row["runs"] * row["run_s"] for row in rows), 24 * 3600)
+        self.assertIn(budget.table(rows), read("experiments/README.md"))
+
+    def test_seconds_are_of_steps_curve_and_what_comes_after(self):
+        # Each call takes as long as this clock says.
+        took = {"step": 1, "evaluate": 10, "compare_decodings": 100}
+        made = mock.Mock()
+        run = settings.Run("a", 1, 1, settings.Settings(
+            steps=50, curve_every=20, curve_held_out=7, held_out=9))
+
+        def seconds_of(function, *arguments):
+            name = next(name for name in took if function is getattr(made, name))
+            return took[name] * (arguments[0] if arguments else 1)
+
+        with mock.patch.object(budget.trainer, "Trainer", return_value=made), \
+                mock.patch.object(budget, "_seconds", seconds_of):
+            self.assertEqual(budget.seconds(run, 3, 4), {
+                "steps": 50, "step_ms": 1000,
+                "run_s": 50 + 2 * 7 * 10 + 9 * (10 + 100)})
 
 
 class BandedTorch(unittest.TestCase):

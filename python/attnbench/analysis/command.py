@@ -29,6 +29,10 @@ class UsageError(Exception):
     """The request cannot be fulfilled."""
 
 
+class PackageError(Exception):
+    """A package that is imported only where it is needed cannot be; the cause says why."""
+
+
 MOST_SHOWN = 200  # characters of a key, a value or a name that somebody else wrote
 MOST_OF_SENTENCE = 1000
 

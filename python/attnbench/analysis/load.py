@@ -17,7 +17,7 @@ import math
 import os
 import re
 
-from attnbench.analysis import ROOT, command, input_file, reads, schema, start, workloads
+from attnbench.analysis import ROOT, command, input_file, reads, schema, workloads
 
 SCHEMA_VERSION = 1
 
@@ -43,9 +43,10 @@ class DataError(Exception):
 
 def _frame(rows):
     """Of objects: a value that a row lacks, or has as None, must not make others NaN."""
-    with start.imports():  # takes half a second, and most who read a document make no frame
+    try:  # it takes half a second, and most who read a document make no frame
         import pandas
-
+    except Exception as error:
+        raise command.PackageError("pandas cannot be imported") from error
     return pandas.DataFrame(rows, dtype=object)
 
 

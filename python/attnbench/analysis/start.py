@@ -29,7 +29,6 @@ PACKAGES = ("numpy", "scipy", "pandas", "jsonschema", "matplotlib")
 NEEDED = (f"{', '.join(PACKAGES)} (apt-get install python3-matplotlib python3-pandas "
           "python3-scipy python3-jsonschema, or pip install matplotlib pandas scipy jsonschema)")
 INTERNAL_ERROR = 4
-_started = os.path.basename(sys.argv[0])
 
 
 def has_packages(more=()):
@@ -53,6 +52,8 @@ def run(name, module):
         status = main()
         sys.stdout.flush()
         return status
+    except command.PackageError as error:
+        return _refuse(name, NEEDED, error.__cause__)
     except OSError as error:
         # The buffer's rest is lost, and would cause a second message at the
         # end.
@@ -65,35 +66,34 @@ def run(name, module):
 
 
 @contextlib.contextmanager
-def imports(name=None, needed=NEEDED):
-    """Is around what the program of that name imports; without a name, around what a program
-    imports only where it needs it. A package that is missing, or fails in any way, is one
-    line on stderr and ends the program with exit code 2.
+def imports(name, needed=NEEDED):
+    """Is around what the program of that name imports. A package that is missing, or fails
+    in any way, is one line on stderr and ends the program with exit code 2.
+    """
+    _take_no_settings()
+    if sys.version_info < LEAST_VERSION:
+        sys.exit(_refuse(name, needed, "is older than Python {}.{}".format(*LEAST_VERSION)))
+    try:
+        yield
+    except Exception as error:
+        sys.exit(_refuse(name, needed, error))
+
+
+def _refuse(name, needed, problem):
+    """Says what is wrong with this Python: a text, or an error of importing a package. Raises
+    an error that is of none. Gives the exit code.
     """
     from attnbench.analysis import command
 
-    global _started
-    name = _started = name or _started
-    _take_no_settings()
-    problem = None
-    try:
-        if sys.version_info < LEAST_VERSION:
-            problem = "is older than Python {}.{}".format(*LEAST_VERSION)
-        else:
-            yield
-    except Exception as error:
-        package = _package_of(error)
+    if isinstance(problem, Exception):
+        package = _package_of(problem)
         if package is not None:
-            problem = f"{package}: {type(error).__name__}: {error}"
-        elif isinstance(error, ImportError):
-            problem = str(error)
-        else:
-            raise
-    if problem is not None:
-        program = name.split()[0]
-        remedy = "; ATTNBENCH_PYTHON names another" * (program == command.PROGRAM)
-        sys.exit(command.fail(
-            f"{sys.executable}: {problem}; {name} needs {needed}{remedy}", program))
+            problem = f"{package}: {type(problem).__name__}: {problem}"
+        elif not isinstance(problem, ImportError):
+            raise problem
+    program = name.split()[0]
+    remedy = "; ATTNBENCH_PYTHON names another" * (program == command.PROGRAM)
+    return command.fail(f"{sys.executable}: {problem}; {name} needs {needed}{remedy}", program)
 
 
 def _take_no_settings():

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Says how long experiments of `attnbench train` would take, before they do: it times some steps
+and evaluations of each alternative on one thread, by the time of the core.
+
+usage: budget.py [--quick] [-o RESULT] EXPERIMENT...
+example: /usr/bin/python3 experiments/training/budget.py experiments/training/speech.json
+
+Data folders have to be there, of each experiment the first. Seconds of a run are those of its
+steps, of the points of its curve and of what comes after the last step, which is timed on a
+few of the held-out sequences.
+"""
+
+import os
+import sys
+import time
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # as a worker; NumPy reads them
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import measured
+from attnbench.analysis import start
+with start.imports("budget.py", measured.NEEDED):
+    import torch
+
+    from attnbench.analysis import command, load
+    from attnbench.train import settings, trainer
+
+
+def rows(path, steps, held_out):
+    """One for each alternative of an experiment."""
+    experiment = settings.read_experiment(path)
+    alone = [{**one, "seeds": 1} for one in experiment["alternatives"]]
+    runs = settings.runs({**experiment, "alternatives": alone}, path)
+    for one, run in zip(experiment["alternatives"], runs):
+        count = one.get("seeds", experiment.get("seeds", 1))
+        yield {"experiment": experiment["name"], "alternative": run.name, "runs": count,
+               **seconds(run, steps, held_out)}
+
+
+def seconds(run, steps, held_out):
+    of = run.settings
+    made = trainer.Trainer(run)
+    _seconds(made.step)  # warms up
+    step = sum(_seconds(made.step) for _ in range(steps)) / steps
+    count = min(held_out, of.held_out)
+    evaluated = _seconds(made.evaluate, count) / count
+    compared = _seconds(made.compare_decodings, count) / count
+    points = of.steps // of.curve_every if of.curve_every else 0
+    return {"steps": of.steps, "step_ms": 1e3 * step, "run_s": (
+        step * of.steps + evaluated * points * of.curve_held_out
+        + (evaluated + compared) * of.held_out)}
+
+
+def _seconds(function, *arguments):
+    start = time.process_time()
+    function(*arguments)
+    return time.process_time() - start
+
+
+def table(found):
+    lines = ["| experiment | alternative | runs | seconds a run | core hours |",
+             "| --- | --- | --- | --- | --- |"]
+    for row in found:
+        hours = row["runs"] * row["run_s"] / 3600
+        lines.append(f"| `{row['experiment']}` | `{row['alternative']}` | {row['runs']} | "
+                     f"{row['run_s']:.0f} | {hours:.2f} |")
+    runs = sum(row["runs"] for row in found)
+    hours = sum(row["runs"] * row["run_s"] for row in found) / 3600
+    return "\n".join([*lines, f"| all | | {runs} | | {hours:.1f} |"])
+
+
+def main(arguments):
+    parser = measured.parser("budget.py", __doc__)
+    parser.add_argument("experiments", nargs="+", metavar="EXPERIMENT")
+    options = parser.parse_args(arguments)
+    trainer.use_one_thread()
+    steps, held_out = (2, 8) if options.quick else (40, 64)
+    try:
+        found = [row for path in options.experiments for row in rows(path, steps, held_out)]
+    except load.DataError as error:
+        return command.fail(str(error), "budget.py")
+    print(table(found))
+    if options.output:
+        measured.write({
+            "schema_version": 1, "kind": "training_budget",
+            "context": measured.context(
+                "training/budget.py", arguments, {"torch": torch.__version__}),
+            "quick": options.quick, "rows": found}, options.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
