@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include <fmt/core.h>
+
 #include "harness/training/parameter_specs.h"
 #include "mechanisms/decode.h"
 #include "mechanisms/description.h"
