@@ -34,6 +34,19 @@ target_link_libraries(attnbench_torch_operators
   PUBLIC attnbench_warnings OpenMP::OpenMP_CXX PkgConfig::OPENBLAS
     ${TORCH_LIBRARIES})
 
+# PyTorch's headers take most of the time that each source takes. These have helpers of the
+# same names as others.
+if(ATTNBENCH_UNITY)
+  set_target_properties(attnbench_torch_operators PROPERTIES
+    UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  set_source_files_properties(
+    mechanisms/torch/banded_operators.cc
+    mechanisms/torch/memory_operators.cc
+    mechanisms/torch/scan_operators.cc
+    PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  target_compile_options(attnbench_torch_operators PRIVATE -Wno-subobject-linkage)
+endif()
+
 set_source_files_properties(mechanisms/torch/built_with.cc PROPERTIES
   COMPILE_DEFINITIONS "ATTNBENCH_VERSION=\"${PROJECT_VERSION}\"")
 

@@ -34,7 +34,7 @@ done
 log=$root/build/$preset/ctest.log
 rm -f "$log"  # an old report must not pass for this run's
 
-"$root/scripts/setup.sh"
+"$root/scripts/setup.sh" --training
 configure_and_build "$preset"
 if ! (cd "$root" && ctest --preset "$preset" --output-log "$log"); then
   say "failed: preset $preset, see build/$preset/ctest.log"

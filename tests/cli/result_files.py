@@ -20,13 +20,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 COMMONMARK = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def run(*arguments, **keywords):
-    return subprocess.run([ATTNBENCH, *map(str, arguments)], cwd=ROOT,
+def run(*arguments, program=ATTNBENCH, **keywords):
+    return subprocess.run([program, *map(str, arguments)], cwd=ROOT,
                           capture_output=True, text=True, check=False, **keywords)
 
 
-def sweep(path, *arguments):
-    result = run("run-sweep", *arguments, "-o", path)
+def sweep(path, *arguments, program=ATTNBENCH):
+    result = run("run-sweep", *arguments, "-o", path, program=program)
     if result.returncode:
         raise AssertionError(result.stderr)
     with open(path, encoding="utf-8") as file:

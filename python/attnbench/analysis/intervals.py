@@ -21,7 +21,7 @@ import os
 from dataclasses import dataclass
 
 import numpy
-from scipy import special, stats
+from scipy import special
 
 from attnbench.analysis import ROOT, load
 
@@ -127,7 +127,7 @@ class Deviations:
         """Gives the Span that misses with this probability, by the F distribution."""
         ratio = float(numpy.std(self.of, ddof=1) / numpy.std(self.to, ddof=1))
         degrees = len(self.of) - 1, len(self.to) - 1
-        most, least = stats.f.ppf([1 - miss / 2, miss / 2], *degrees).tolist()
+        most, least = special.fdtri(*degrees, [1 - miss / 2, miss / 2]).tolist()
         return Span(ratio, ratio / math.sqrt(most), ratio / math.sqrt(least))
 
     def half_width(self, miss):

@@ -4,7 +4,6 @@ import functools
 import math
 
 import numpy
-from scipy import stats
 
 from attnbench.analysis import intervals, load
 from attnbench.analysis.intervals import Estimate, Span
@@ -169,9 +168,14 @@ def rank_correlation(x, y):
     """Gives Spearman's correlation of x [n] with each column of y [n, m]; 0 if a side
     is constant.
     """
-    y = numpy.asarray(y)
-    # As stats.rankdata does along an axis, which takes each column by itself.
-    ranks = (y[None] < y[:, None]).sum(axis=1) + ((y[None] == y[:, None]).sum(axis=1) + 1) / 2
-    x_off, y_off = stats.rankdata(x) - (len(x) + 1) / 2, ranks - (len(x) + 1) / 2
+    x_off, y_off = _ranks(numpy.asarray(x)[:, None])[:, 0], _ranks(numpy.asarray(y))
     size = numpy.sqrt((x_off**2).sum() * (y_off**2).sum(axis=0))
     return numpy.divide(x_off @ y_off, size, out=numpy.zeros(len(size)), where=size > 0)
+
+
+def _ranks(columns):
+    """Gives for each number of each column its rank less their mean; equal ones share theirs."""
+    # scipy.stats.rankdata takes as long to import as all the rest of the program.
+    less = (columns[None] < columns[:, None]).sum(axis=1)
+    equal = (columns[None] == columns[:, None]).sum(axis=1)
+    return less + (equal - len(columns)) / 2
