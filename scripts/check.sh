@@ -72,12 +72,14 @@ step_asan-ubsan() {
 # These tests repeat over and over what others do a few times; a sanitizer sees no more
 # in them and takes two thirds of its time for them.
 without_repetition() {
-  GTEST_FILTER=-ManyOutputs.AnyTablesErrAsOneOutputDoes
-  GTEST_FILTER+=:CauchyKernelsTest/*.RunningSumsMeetInEveryLength
-  GTEST_FILTER+=:KernelErrors.TheSearchGoesWhereErrorsGrow
-  GTEST_FILTER+=:StabilityResult.ValidatesAgainstTheCommittedSchema
-  GTEST_FILTER+=:Verify.FalseAlarmsAreNoMoreThanTheirRate
-  GTEST_FILTER=$GTEST_FILTER "$@"
+  local -a repeated=(
+    ManyOutputs.AnyTablesErrAsOneOutputDoes
+    'CauchyKernelsTest/*.RunningSumsMeetInEveryLength'
+    KernelErrors.TheSearchGoesWhereErrorsGrow
+    StabilityResult.ValidatesAgainstTheCommittedSchema
+    Verify.FalseAlarmsAreNoMoreThanTheirRate
+  )
+  GTEST_FILTER=-$(IFS=: && printf '%s' "${repeated[*]}") "$@"
 }
 
 step_tsan() {

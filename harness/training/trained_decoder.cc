@@ -1,10 +1,10 @@
 #include "harness/training/trained_decoder.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
-
-#include <fmt/core.h>
 
 #include "harness/training/parameter_specs.h"
 #include "mechanisms/decode.h"
