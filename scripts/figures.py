@@ -20,6 +20,8 @@ SOURCES = {
     "aa": ["aa.json"],
     "britz_figure2": ["britz_figure2.json"],
     "britz_table1": ["claims/decoder.json"],
+    "clip_errors": ["training/clipping.json"],
+    "clip_gradient": ["clip_gradient.json"],
     "context_errors": _TRAINED,
     "context_weights": _TRAINED,
     "frontier": ["frontier.json"],

@@ -28,6 +28,7 @@ from figures import (
     alignments,
     britz_figure2,
     britz_table1,
+    clipping,
     compare,
     diagnosis,
     figure8_builds,
@@ -63,6 +64,7 @@ READERS = {
     "diagnosis": lambda document, path: {"path": str(path), **document},
     "gap": lambda document, path: {"path": str(path), **document},
     "trained": lambda document, path: [trained.trained_of(document, path)],
+    "clip_gradient": lambda document, path: {"path": str(path), **document},
     "authors": lambda document, path: [figure8_builds.part_of(document, path)],
 }
 
@@ -262,6 +264,18 @@ FIGURES = {
         trained_errors.has_noise,
         "trained",
         "mechanisms that choose, trained with several settings of the noise",
+    ),
+    "clip_errors": Entry(
+        clipping.draw_errors,
+        clipping.has_errors,
+        "trained",
+        "hard monotonic attention, trained with several clips of the denominator",
+    ),
+    "clip_gradient": Entry(
+        clipping.draw_gradient,
+        clipping.has_gradient,
+        "clip_gradient",
+        "what experiments/training/clip_gradient.py wrote",
     ),
     "context_errors": Entry(
         trained_errors.draw_contexts,

@@ -193,6 +193,7 @@ class Kinds(ProgramTest):
             "authors": committed("claims/authors"),
             "banded_torch": committed("banded_torch"),
             "claims": committed("claims"),
+            "clip_gradient": committed("clip_gradient"),
             "computed": committed("claims/exact"),
             "effects": committed("effects"),
             "gap": committed("gap"),

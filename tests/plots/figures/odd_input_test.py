@@ -134,6 +134,7 @@ SWEEPS = {
     "instructions": [make_cell("soft", t, 5) | {"instructions": 10.0 * t} for t in (10, 20)],
     "decoder_times": decoder_test.cells(beams=(10,)),
 }
+CLIP_GRADIENT = read("results", "clip_gradient.json")
 # Documents of other kinds.
 OTHERS = {
     "mad_figure8_builds": authors(),
@@ -155,6 +156,8 @@ OTHERS = {
     "learning_curves_contexts": trained_figures_test.copy(),
     "learning_curves_encodings": trained_figures_test.copy(),
     "hard_errors": trained_figures_test.stretch(),
+    "clip_errors": trained_figures_test.clipping(),
+    "clip_gradient": {**CLIP_GRADIENT, "rows": CLIP_GRADIENT["rows"][:14]},
     "context_errors": trained_figures_test.copy(),
     "trained_alignments": trained_figures_test.stretch(),
     "context_weights": trained_figures_test.copy(),

@@ -51,7 +51,30 @@ def copy():
     return make_trained("copy", runs)
 
 
+def clipping():
+    settings = {"input_feeding": True, "noise": 1}
+    return make_trained("stretch", [
+        make_trained_run("exact", 1, 1.0, 2.0, steps=(200,), alpha="exact", **settings),
+        make_trained_run("noise0", 1, 1.0, 4.0, steps=(200,), alpha="exact",
+                         **{**settings, "noise": 0}),
+        *(make_trained_run(f"clip{clip:g}", seed, 1.0, error, steps=(200,), alpha="clipped",
+                           clip=clip, **settings)
+          for clip, of_seeds in ((1e-10, (6.0, 8.0)), (1.0, (3.0, 3.0)))
+          for seed, error in enumerate(of_seeds, 1)),
+        make_trained_run("mended", 1, 1.0, 99.0, steps=(200,), alpha="clipped", clip=1e-10,
+                         clip_until=0.9, **settings),
+    ])
+
+
 class TrainedFigures(PlotTest):
+    def test_errors_over_the_clip_are_of_models_that_were_clipped_to_the_end(self):
+        out = self.draws(self.write(clipping(), "a.json"), "--figure", "clip_errors")
+        self.assertIn("by the threshold, 0 to 3 symbols: exact 2.00 %, clip 1e-10 7.00 %, "
+                      "divides by 1 3.00 %", out)
+        self.assertIn("by the expectation, 0 to 3 symbols: exact 1.00 %, clip 1e-10 1.00 %", out)
+        self.assertNotIn("99", out)
+        self.assertIn("trained without noise", self.svg("clip_errors"))
+
     def test_several_results_give_all_figures_together(self):
         out = self.draws(self.write(stretch(), "a.json"), self.write(copy(), "b.json"))
         names = ["context_errors", "context_weights", "hard_errors", "learning_curves_contexts",
