@@ -147,7 +147,7 @@ class ClipGradient(unittest.TestCase):
         self.assertIn(f"p above 0.95 is {large['exact']:.1f} % with the exact", page)
         for name in ("exact_noise0", "clip_1e-10", "clip_1e-6", "clip_1e-4"):
             self.assertEqual("0.0", f"{large[name]:.1f}", name)
-        self.assertIn(f"{large['denominator_1']:.1f} % of their p are above 0.95", page)
+        self.assertIn(f"{large['denominator_1']:.1f} % are above 0.95", page)
 
     def test_the_exact_gradient_is_that_of_the_entries_that_are_read(self):
         _, found = clip_gradient.gradient(clip_gradient.exact, 9)
