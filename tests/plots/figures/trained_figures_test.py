@@ -54,6 +54,8 @@ def copy():
 def clipping():
     settings = {"input_feeding": True, "noise": 1}
     return make_trained("stretch", [
+        make_trained_run("mended", 1, 1.0, 99.0, steps=(200,), alpha="clipped", clip=1e-10,
+                         clip_until=0.9, **settings),
         make_trained_run("exact", 1, 1.0, 2.0, steps=(200,), alpha="exact", **settings),
         make_trained_run("noise0", 1, 1.0, 4.0, steps=(200,), alpha="exact",
                          **{**settings, "noise": 0}),
@@ -61,8 +63,6 @@ def clipping():
                            clip=clip, **settings)
           for clip, of_seeds in ((1e-10, (6.0, 8.0)), (1.0, (3.0, 3.0)))
           for seed, error in enumerate(of_seeds, 1)),
-        make_trained_run("mended", 1, 1.0, 99.0, steps=(200,), alpha="clipped", clip=1e-10,
-                         clip_until=0.9, **settings),
     ])
 
 
