@@ -345,6 +345,10 @@ class NumbersTest(DocumentsTest):
         made = plots("losses.py", result)
         self.stands_in(f"<!-- losses -->\n{made}<!-- /losses -->\n", ["docs/stability.md"])
 
+    def test_what_tells_the_loss_is_that_of_the_committed_result(self):
+        made = plots("predictors.py", os.path.join(RESULTS, "training", "clipping.json"))
+        self.stands_in(f"<!-- predictors -->\n{made}<!-- /predictors -->\n", ["docs/clipping.md"])
+
     def test_the_crossover_tables_are_those_of_the_committed_results(self):
         results = [os.path.join(RESULTS, name) for name in CROSSOVERS]
         there = [os.path.exists(result) for result in results]
