@@ -114,7 +114,7 @@ class Instructions(ResultFilesTest):
         uncounted = ASKED[:-2]
         sweep(path, *uncounted)
         self.refused(("run-sweep", *ASKED, "--resume", "-o", path),
-                     "is not of this sweep, program and machine")
+                     "2 points there are not of this sweep, program and machine")
         self.counted("r.json")
         resumed = sweep(path, *COUNTED, "-T", "40,41", "-U", "10,20", "--resume")
         self.assertTrue(all(cell["instructions"] for cell in resumed["cells"]))
