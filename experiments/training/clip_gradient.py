@@ -19,7 +19,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
-from attnbench.analysis import start
+from attnbench.analysis import command, start
 with start.imports("clip_gradient.py", measured.NEEDED):
     import torch
 
@@ -96,7 +96,8 @@ def table(rows):
 
 
 def main(arguments):
-    parser = measured.parser("clip_gradient.py", __doc__)
+    parser = command.parser("clip_gradient.py", __doc__)
+    parser.add_argument("-o", "--output", metavar="RESULT", help="default: print it")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     measured.write({

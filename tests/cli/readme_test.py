@@ -33,6 +33,8 @@ DRAWN = (
                            "stability_gradient": ["claims/stability"],
                            "monotonic_algorithms": ["monotonic_algorithms"]}),
     ("docs/banded.md", {"frontier": ["frontier"]}),
+    ("docs/clipping.md", {"clip_errors": ["training/clipping"],
+                          "clip_gradient": ["clip_gradient"]}),
 )
 
 
