@@ -6,8 +6,8 @@ examples:
 
 The loss of a run is its error by the threshold less that by the expectation. The table has
 Spearman's rank correlation of each number with the loss, over all runs that choose, with
-its 95 % interval: the quantiles of 2,000 samples of alternatives, drawn with replacement,
-each with all of its seeds.
+its 95 % interval, of 2,000 samples of alternatives, drawn with replacement, each with all of
+its seeds.
 
 With --into the table also goes between the lines <!-- predictors --> and
 <!-- /predictors --> of a file.
@@ -15,7 +15,7 @@ With --into the table also goes between the lines <!-- predictors --> and
 
 import numpy
 
-from attnbench.analysis import command, load, series, trained, words
+from attnbench.analysis import command, intervals, load, series, trained, words
 from pages import markdown, page
 
 BEGIN, END = "<!-- predictors -->\n", "<!-- /predictors -->\n"
@@ -62,7 +62,7 @@ def correlation(numbers, lost):
         return float(series.rank_correlation(x, y[:, None])[0])
 
     drawn = [of(random.integers(len(lost), size=len(lost))) for _ in range(SAMPLES)]
-    return of(range(len(lost))), *numpy.quantile(drawn, [0.025, 0.975]).tolist()
+    return of(range(len(lost))), *intervals.of_draws(drawn)
 
 
 def _text(value, low, high):
