@@ -32,12 +32,14 @@ class Specs {
     Matrix(name + ".W", 4 * units, inputs + units);
     Bias(name + ".b", 4 * units);
   }
-  // MAD eq 16, with g as MAD 2.4 starts it.
-  void Energy(const std::string& name, Index units, Index dim) {
+  // MAD eq 15; of eq 16 there is g, too, as MAD 2.4 starts it.
+  void Energy(const std::string& name, Index units, Index dim,
+              bool is_normalized = true) {
     Matrix(name + ".W", units, dim);
     Matrix(name + ".V", units, dim);
     Bias(name + ".b", units);
     all.push_back({name + ".v", {units}, 1 / static_cast<double>(units)});
+    if (!is_normalized) return;
     Scalar(name + ".g", 1 / std::sqrt(static_cast<double>(units)));
   }
 
@@ -65,9 +67,9 @@ std::vector<ParameterSpec> ParameterSpecsOf(const TrainingSettings& settings) {
     specs.Matrix("memory.encoder", settings.num_contexts, d);
     specs.Matrix("memory.decoder", settings.num_contexts, d);
   } else if (attends) {
-    specs.Energy("attention", units, d);
+    specs.Energy("attention", units, d, settings.is_normalized());
   }
-  if (settings.is_monotonic()) {
+  if (settings.is_monotonic() && settings.is_normalized()) {
     specs.Scalar("attention.r", settings.energy_bias);
   }
   if (settings.has_chunks()) specs.Energy("chunk", units, d);

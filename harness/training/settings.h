@@ -84,6 +84,7 @@ struct TrainingSettings {
   std::string encoder_scoring = "softmax", decoder_scoring = "softmax";
   std::string position_encoding = "none", place = "inside";
   double energy_bias = -2;
+  std::optional<std::string> energy = {};
   std::optional<Index> energy_units = {};
   // The model.
   Index dim = 64;
@@ -175,6 +176,12 @@ struct TrainingSettings {
                     .one_of = {"inside", "outside"}}));
     visit("energy_bias", self.energy_bias,
           number("r of MAD eq 16 before training; trained", -1e6, 1e6));
+    visit("energy", self.energy,
+          Rule{.description = "of the attention: additive (MAD eq 15), which "
+                              "has neither g nor r; normalized_additive (eq "
+                              "16) if not given",
+               .one_of = {"additive", "normalized_additive"},
+               .absent_if_unset = true});
     visit("energy_units", self.energy_units,
           Rule{.description = "rows of W and V of MAD eq 16; dim if not given",
                .minimum = 1,
@@ -270,6 +277,8 @@ struct TrainingSettings {
   bool has_chunks() const {
     return mechanism == "mocha" || mechanism == "matcha";
   }
+  // Whether its attention has g and r.
+  bool is_normalized() const { return energy != "additive"; }
 };
 
 // Throws UserError naming the place if members do not fit each other.

@@ -39,7 +39,7 @@ TrainedDecoder::Arrays::Arrays(const Checkpoint& checkpoint) {
   }
   for (const std::string energy : {"attention", "chunk"}) {
     const auto v = arrays_.find(energy + ".v");
-    if (v == arrays_.end()) continue;
+    if (v == arrays_.end() || !arrays_.contains(energy + ".g")) continue;
     double squares = 0;
     for (const float x : v->second) squares += double{x} * double{x};
     const double scale = double{Scalar(energy + ".g")} / std::sqrt(squares);
@@ -209,7 +209,7 @@ void TrainedDecoder::Linear(const std::string& name, const Array<float>& x,
 
 SequenceInputs<float> TrainedDecoder::Inputs(Index entries) const {
   SequenceInputs<float> inputs{.parameters = &arrays_};
-  if (settings_.is_monotonic()) {
+  if (settings_.is_monotonic() && settings_.is_normalized()) {
     inputs.energy_bias = arrays_.Scalar("attention.r");
   }
   inputs.expected_length = entries;

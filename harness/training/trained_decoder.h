@@ -91,7 +91,7 @@ class TrainedDecoder {
   const TrainingSettings& settings() const { return settings_; }
 
  private:
-  // The arrays by name; the v of an energy has its scale in it, g v / |v|.
+  // The arrays by name; the v of an energy of MAD eq 16 is g v / |v|.
   class Arrays final : public ParameterSource<float> {
    public:
     explicit Arrays(const Checkpoint& checkpoint);

@@ -84,7 +84,11 @@ struct FinalEvaluation : Evaluation {
   // source, and its output, given the target, chooses the n-th entry by the
   // threshold, or the last if there is none: the means of |n - e| and n - e
   // over symbols.
+  // Of mechanisms that choose nothing n - e is of n = T, for which they wait.
   std::optional<double> alignment_error = {}, lateness = {};
+  // [21]: the share of symbols with n - e, rounded, of -10 and below, -9, and so
+  // on to 10 and above.
+  std::optional<std::vector<double>> lateness_histogram = {};
   std::optional<std::vector<SpeakerErrors>> speakers = {};
   // What python/attnbench/train/decodings.py says of other ways to decode.
   std::optional<double> beam_error = {};
@@ -111,7 +115,13 @@ struct FinalEvaluation : Evaluation {
                .minimum = 0,
                .absent_if_unset = true});
     visit("lateness", self.lateness,
-          Rule{.description = "the same with its sign: above 0 it is late",
+          Rule{.description = "the same with its sign: above 0 it is late; "
+                              "what chooses nothing waits for the last entry",
+               .absent_if_unset = true});
+    visit("lateness_histogram", self.lateness_histogram,
+          Rule{.description = "shares of symbols whose entry is chosen 10 "
+                              "entries before their end or earlier, 9 before "
+                              "it, and so on to 10 after it or later",
                .absent_if_unset = true});
     visit("speakers", self.speakers,
           Rule{.description = "the same of the utterances of each speaker; own "
@@ -169,6 +179,12 @@ struct AttentionExample {
   std::vector<Index> choices = {};
   // [K, T], alpha_tk of Britz eq 5; empty: not of memory.
   std::vector<std::vector<double>> contexts = {};
+  // Of own data: the symbols of the target, and where they end in the source,
+  // in entries.
+  std::optional<std::vector<std::string>> symbols = {};
+  std::optional<std::vector<double>> ends = {};
+  // [T, frame size], rounded to 0.1, where these are no more than 16384 numbers.
+  std::optional<std::vector<std::vector<double>>> frames = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("attention", self.attention,
@@ -184,6 +200,18 @@ struct AttentionExample {
           Rule{.description = "a list for each of the K contexts of memory, of "
                               "what it takes of the entries, rounded to 0.001",
                .minimum = 0});
+    visit("symbols", self.symbols,
+          Rule{.description = "of the target, without its end; own data",
+               .absent_if_unset = true});
+    visit("ends", self.ends,
+          Rule{.description = "where each of them ends in the source, in "
+                              "entries; own data with ends",
+               .minimum = 0,
+               .absent_if_unset = true});
+    visit("frames", self.frames,
+          Rule{.description = "of the source, rounded to 0.1; own data whose "
+                              "source has no more than 16384 numbers",
+               .absent_if_unset = true});
   }
 };
 

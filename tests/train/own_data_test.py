@@ -177,8 +177,33 @@ class Trained(OwnDataTest):
             with torch.no_grad():
                 model.by_name()["attention.r"].fill_(bias)
             result = evaluation.evaluate(model, run, 5)
-            self.assertAlmostEqual(result["alignment_error"], numpy.abs(chosen - ends).mean())
-            self.assertAlmostEqual(result["lateness"], (chosen - ends).mean())
+            late = chosen - ends
+            self.assertAlmostEqual(result["alignment_error"], numpy.abs(late).mean())
+            self.assertAlmostEqual(result["lateness"], late.mean())
+            shares = result["lateness_histogram"]
+            self.assertEqual(len(shares), 21)
+            for off in (-10, -1, 0, 2, 10):
+                bins = numpy.clip(numpy.rint(late), -10, 10)
+                self.assertAlmostEqual(shares[10 + off], (bins == off).mean(), msg=off)
+
+    def test_what_chooses_nothing_waits_for_the_last_entry(self):
+        run = self.runs()[0]
+        result = evaluation.evaluate(trainer.Trainer(run).model, run, 5)
+        held_out = run.settings.examples(tasks.HELD_OUT, 1, 0, 5)
+        late = numpy.concatenate([len(one.source) - one.ends for one in held_out])
+        self.assertAlmostEqual(result["lateness"], late.mean())
+        self.assertNotIn("alignment_error", result)
+
+    def test_an_example_has_the_frames_the_symbols_and_where_they_end(self):
+        run = self.runs()[1]
+        made = trainer.Trainer(run).example()
+        held_out = run.settings.examples(tasks.HELD_OUT, 1, 0, 5)
+        longest = max(held_out, key=lambda one: len(one.target))
+        names = self.text("words/vocabulary.txt").split()
+        self.assertEqual([names.index(one) + 2 for one in made["symbols"]],
+                         longest.target[:-1].tolist())
+        numpy.testing.assert_allclose(made["ends"], longest.ends)
+        numpy.testing.assert_allclose(made["frames"], longest.source, atol=0.0501)
 
     def test_errors_of_a_speaker_are_of_the_utterances_of_that_speaker(self):
         lines = self.text("words/utterances.tsv").splitlines()

@@ -320,6 +320,25 @@ class Mechanisms(TrainTest):
         self.assertAlmostEqual(
             float(attention.clipped_alpha(sharp, late, clip=1e-3)[..., 8]), 0.99e-13, delta=1e-16)
 
+    def test_additive_energies_have_neither_g_nor_r(self):
+        for mechanism in ("soft", "mocha"):
+            made = trainer.Trainer(run_of("soft", mechanism=mechanism, energy="additive"))
+            self.assertNotIn("attention.g", made.parameters)
+            self.assertNotIn("attention.r", made.parameters)
+            self.assertEqual("chunk.g" in made.parameters, mechanism == "mocha")
+            energy, parameters = made.model.attention.energy, made.parameters
+            torch.manual_seed(1)
+            d = made.run.settings.dim
+            states, memory = torch.randn(2, 3, d), torch.randn(2, 4, d)
+            found = energy(states, energy.make_keys(memory))
+            queries, keys = states @ parameters["attention.W"].T, memory @ parameters["attention.V"].T
+            sums = queries.unsqueeze(2) + keys.unsqueeze(1) + parameters["attention.b"]
+            wanted = (sums.tanh() @ parameters["attention.v"].flatten()).unsqueeze(1)
+            self.assertTrue(torch.allclose(found, wanted, atol=1e-5))
+            before = parameters["attention.v"].clone()
+            made.step()
+            self.assertFalse(torch.equal(parameters["attention.v"], before))
+
     def test_energies_have_units_of_their_own(self):
         for mechanism in ("soft", "mocha"):
             made = trainer.Trainer(run_of("soft", mechanism=mechanism, energy_units=5))

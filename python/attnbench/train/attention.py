@@ -78,9 +78,8 @@ class ScanAttention(nn.Module):
     def __init__(self, settings):
         super().__init__()
         self.settings = settings
-        sizes = _energy_sizes(settings)
-        self.energy = AdditiveEnergy(*sizes, initial_r=settings.energy_bias)
-        self.chunk_energy = AdditiveEnergy(*sizes) if settings.has_chunks else None
+        self.energy = _energy(settings, initial_r=settings.energy_bias)
+        self.chunk_energy = AdditiveEnergy(*_energy_sizes(settings)) if settings.has_chunks else None
         # Of the expectation; None: it is exact. The trainer may end clipping.
         self.clip = settings.clip if settings.alpha == "clipped" else None
 
@@ -140,7 +139,7 @@ class EnergyAttention(nn.Module):
     def __init__(self, settings):
         super().__init__()
         self.mechanism = settings.mechanism
-        self.energy = AdditiveEnergy(*_energy_sizes(settings))
+        self.energy = _energy(settings)
 
     def prepare(self, memory, lengths):
         return Prepared(memory, self.energy.make_keys(memory), None, lengths)
@@ -197,6 +196,22 @@ class MemoryAttention(nn.Module):
         options = {**self.options, "decoder_scoring": "softmax"}
         return functions.memory_attention(
             prepared.keys, sure, lengths=prepared.lengths, **options).squeeze(1)
+
+
+class PlainEnergy(AdditiveEnergy):
+    """v . tanh(W s(i) + V h(j) + b) (MAD eq 15), with neither g nor r."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.g = None
+
+    def factors(self):
+        return self.v
+
+
+def _energy(settings, **options):
+    sizes = _energy_sizes(settings)
+    return AdditiveEnergy(*sizes, **options) if settings.is_normalized else PlainEnergy(*sizes)
 
 
 def _energy_sizes(settings):

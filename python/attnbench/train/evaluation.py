@@ -15,6 +15,8 @@ OF_CURVE = ("soft_error", "hard_error", "loss", "selected_mass", "discrete_share
 # Below and above these bounds a p counts as discrete.
 ALMOST_ZERO, ALMOST_ONE = 0.05, 0.95
 BINS = 20  # of p_histogram
+ENTRIES_OFF = 10  # either way, of lateness_histogram
+MOST_NUMBERS = 2**14  # of an example's frames
 OF_SPEAKER = ("symbols", "soft", "hard", "ends", "away", "late")  # sums that each speaker has, too
 EXAMPLE_AMONG = 32  # first held-out sequences, whose longest is the example
 
@@ -40,10 +42,12 @@ def evaluate(model, run, count):
         if settings.is_monotonic:
             sums.add_choices(decoded.attended, is_output)
             sums.add_edits("hard", model.decode_greedily(encoding, by_threshold), examples)
-            if any(one.ends is not None for one in examples):
-                hard = model.decode(
-                    encoding, encoding.first, batch.previous, choose=by_threshold)
-                sums.add_ends(hard.attended.alpha, examples)
+        if any(one.ends is not None for one in examples):
+            alpha = None
+            if settings.is_monotonic:
+                alpha = model.decode(encoding, encoding.first, batch.previous,
+                                     choose=by_threshold).attended.alpha
+            sums.add_ends(alpha, examples)
     return sums.result(settings)
 
 
@@ -70,6 +74,13 @@ def example(model, run):
         found["choices"] = torch.cat([chosen, 1 - chosen.sum(1, True)], 1).argmax(1).tolist()
     if settings.mechanism == "memory":
         found["contexts"] = _rounded(model.attention.context_weights(encoding.prepared)[0])
+    if settings.data_facts:
+        names = settings.symbol_names
+        found["symbols"] = [names[symbol] for symbol in longest.target[:-1]]
+        if longest.ends is not None:
+            found["ends"] = longest.ends.tolist()
+        if settings.has_frames and longest.source.size <= MOST_NUMBERS:
+            found["frames"] = _rounded(longest.source, 1)
     return found
 
 
@@ -90,8 +101,8 @@ def _batch(model, examples):
     return batch_of(examples, model.output.weight.device)
 
 
-def _rounded(table):
-    return [[round(number, 3) for number in row] for row in table.tolist()]
+def _rounded(table, digits=3):
+    return [[round(number, digits) for number in row] for row in table.tolist()]
 
 
 class _Sums:
@@ -103,6 +114,7 @@ class _Sums:
              *OF_SPEAKER), 0.0)
         self.of_speaker = collections.defaultdict(lambda: dict.fromkeys(OF_SPEAKER, 0.0))
         self.histogram = torch.zeros(BINS, dtype=torch.double)
+        self.entries_off = torch.zeros(2 * ENTRIES_OFF + 1, dtype=torch.double)
 
     def add(self, name, numbers):
         self.sums[name] += numbers.sum(dtype=torch.double).item()
@@ -134,14 +146,18 @@ class _Sums:
     def add_ends(self, alpha, examples):
         """How far from the end of its symbol an output chooses, of alpha [B, 1, U, T] by the
         threshold: the end is after e entries, the entry chosen the n-th, or the last if there
-        is none.
+        is none. None: nothing is chosen, and outputs wait for the last entry.
         """
-        for table, one in zip(alpha.squeeze(1).cpu(), examples):
+        for b, one in enumerate(examples):
             if one.ends is None:
                 continue
-            table = table[:len(one.ends)]
-            n = torch.where(table.sum(1) > 0, table.argmax(1) + 1, len(one.source))
+            n = torch.tensor(len(one.source))
+            if alpha is not None:
+                table = alpha[b, 0, :len(one.ends)].cpu()
+                n = torch.where(table.sum(1) > 0, table.argmax(1) + 1, n)
             late = n - torch.from_numpy(one.ends)
+            off = late.round().long().clamp(-ENTRIES_OFF, ENTRIES_OFF) + ENTRIES_OFF
+            self.entries_off += torch.bincount(off, minlength=len(self.entries_off))
             for name, numbers in (("ends", torch.ones_like(late)), ("late", late),
                                   ("away", late.abs())):
                 self._add_of_example(one, name, numbers.sum(dtype=torch.double).item())
@@ -175,6 +191,8 @@ class _Sums:
             found["discrete_share"] = sums["discrete"] / sums["looks"] if sums["looks"] > 0 else 0.0
             if sums["looks"] > 0:
                 found["p_histogram"] = (self.histogram / sums["looks"]).tolist()
+        if sums["ends"] > 0:
+            found["lateness_histogram"] = (self.entries_off / sums["ends"]).tolist()
         if sums["spread_sequences"] > 0:
             found["context_spread"] = sums["spread"] / sums["spread_sequences"]
         if self.of_speaker:
@@ -189,6 +207,7 @@ def _errors(sums, settings):
     found = {"soft_error": sums["soft"] / symbols,
              "hard_error": sums["hard"] / symbols if settings.is_monotonic else None}
     if sums["ends"] > 0:
-        found["alignment_error"] = sums["away"] / sums["ends"]
+        if settings.is_monotonic:
+            found["alignment_error"] = sums["away"] / sums["ends"]
         found["lateness"] = sums["late"] / sums["ends"]
     return found

@@ -24,8 +24,8 @@ def parameter_specs(settings):
         source_embedding [V, n], target_embedding [V, e]
         forward, backward, decoder   .W [4 H, n + H] and .b [4 H] of an LSTM
         attention, chunk             .W [n, d], .V [n, d], .b [n], .v [n], .g of an energy
-                                     (MAD eq 16), n energy_units
-        attention.r
+                                     (MAD eq 16), n energy_units; eq 15 has no .g
+        attention.r                  of eq 16
         memory.encoder, memory.decoder   [K, d]
         mix.W [d, 2 d], mix.b [d], output.W [V, d], output.b [V]
 
@@ -40,13 +40,14 @@ def parameter_specs(settings):
         matrix(f"{name}.W", 4 * units, inputs + units)
         specs[f"{name}.b"] = Spec((4 * units,))
 
-    def energy(name):
+    def energy(name, is_normalized=True):
         n = settings.energy_units or d
         matrix(f"{name}.W", n, d)
         matrix(f"{name}.V", n, d)
         specs[f"{name}.b"] = Spec((n,))
         specs[f"{name}.v"] = Spec((n,), 1 / n)
-        specs[f"{name}.g"] = Spec((), value=1 / math.sqrt(n))  # as MAD 2.4 starts it
+        if is_normalized:
+            specs[f"{name}.g"] = Spec((), value=1 / math.sqrt(n))  # as MAD 2.4 starts it
 
     if not settings.has_frames:
         specs["source_embedding"] = Spec(
@@ -59,8 +60,8 @@ def parameter_specs(settings):
         matrix("memory.encoder", settings.num_contexts, d)
         matrix("memory.decoder", settings.num_contexts, d)
     elif settings.attends:
-        energy("attention")
-    if settings.is_monotonic:
+        energy("attention", settings.is_normalized)
+    if settings.is_monotonic and settings.is_normalized:
         specs["attention.r"] = Spec((), value=settings.energy_bias)
     if settings.has_chunks:
         energy("chunk")

@@ -46,6 +46,12 @@ class _Derived:
         return self.data_facts["source_vocabulary"] if self.data_facts else tasks.VOCABULARY
 
     @property
+    def symbol_names(self):
+        """{number: symbol} of targets of own data."""
+        vocabulary = folder.opened(self.data).tables.vocabulary
+        return {number: symbol for symbol, number in vocabulary.items()}
+
+    @property
     def most_entries(self):
         """Entries of the longest source, with its end."""
         return (self.data_facts["longest_source"] if self.data_facts
@@ -102,6 +108,11 @@ class _Derived:
     @property
     def has_chunks(self):
         return self.mechanism in ("mocha", "matcha")
+
+    @property
+    def is_normalized(self):
+        """Whether its attention has g and r."""
+        return self.energy != "additive"
 
     def __post_init__(self):
         for name, about in SCHEMA.items():
