@@ -49,6 +49,7 @@ struct Evaluation {
 // Of the held-out utterances of one speaker of own data (folder.h).
 struct SpeakerErrors {
   std::string speaker = {};
+  std::optional<bool> in_training = {};
   // As in Evaluation and FinalEvaluation.
   double soft_error = 0;
   std::optional<double> hard_error = {};
@@ -56,6 +57,9 @@ struct SpeakerErrors {
 
   static void Fields(auto& self, auto& visit) {
     visit("speaker", self.speaker, Rule{.not_empty = true});
+    visit("in_training", self.in_training,
+          Rule{.description = "whether training has utterances of this speaker",
+               .absent_if_unset = true});
     visit("soft_error", self.soft_error, Rule{.minimum = 0});
     visit("hard_error", self.hard_error, Rule{.minimum = 0});
     visit("alignment_error", self.alignment_error,

@@ -146,6 +146,8 @@ class Trained(OwnDataTest):
         # Its position encoding needs the length of the longest source.
         self.experiment["alternatives"].append({"name": "memory", "settings": {
             "mechanism": "memory", "num_contexts": 4, "position_encoding": "raw"}})
+        self.experiment["alternatives"].append({"name": "additive", "settings": {
+            "mechanism": "monotonic", "energy": "additive"}})
         result = self.train(steps=20, curve_every=0)
         self.check_decoding(result, "r.json")
         model = read(self.path("r.json.checkpoints/soft-seed1.json"))
@@ -207,6 +209,7 @@ class Trained(OwnDataTest):
 
     def test_errors_of_a_speaker_are_of_the_utterances_of_that_speaker(self):
         lines = self.text("words/utterances.tsv").splitlines()
+        # The first five are held out.
         speakers = ["speaker", "ann", "ann", *["bob"] * 18]
         self.write("words/utterances.tsv", "\n".join(map("\t".join, zip(lines, speakers))))
         run = self.runs(steps=40, curve_every=0)[1]
@@ -215,6 +218,7 @@ class Trained(OwnDataTest):
             made.step()
         ann, bob = made.evaluate(5).pop("speakers")
         self.assertEqual((ann.pop("speaker"), bob["speaker"]), ("ann", "bob"))
+        self.assertEqual((ann.pop("in_training"), bob["in_training"]), (False, True))
         of_ann, of_all = made.evaluate(2), made.evaluate(5)
         self.assertEqual(len(ann), 4)
         symbols = [len(one.target) - 1 for one in run.settings.examples(tasks.HELD_OUT, 1, 0, 5)]

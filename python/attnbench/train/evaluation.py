@@ -196,8 +196,10 @@ class _Sums:
         if sums["spread_sequences"] > 0:
             found["context_spread"] = sums["spread"] / sums["spread_sequences"]
         if self.of_speaker:
-            found["speakers"] = [{"speaker": speaker, **_errors(theirs, settings)}
-                                 for speaker, theirs in sorted(self.of_speaker.items())]
+            found["speakers"] = [
+                {"speaker": speaker, "in_training": speaker in settings.training_speakers,
+                 **_errors(theirs, settings)}
+                for speaker, theirs in sorted(self.of_speaker.items())]
         return found
 
 

@@ -52,6 +52,11 @@ class _Derived:
         return {number: symbol for symbol, number in vocabulary.items()}
 
     @property
+    def training_speakers(self):
+        """Speakers of own data whom training hears."""
+        return {one.speaker for one in folder.opened(self.data).of_split[tasks.TRAINING]}
+
+    @property
     def most_entries(self):
         """Entries of the longest source, with its end."""
         return (self.data_facts["longest_source"] if self.data_facts
