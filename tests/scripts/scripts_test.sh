@@ -53,6 +53,8 @@ done
 expect 0 '^usage: ' "$root/scripts/pull_request.sh" --help
 expect 2 'pull_request.sh: takes BEFORE AFTER FOLDER, given: --no-such' \
   "$root/scripts/pull_request.sh" --no-such
+expect 0 '^usage: ' "$root/scripts/spoken.sh" --help
+expect 2 "spoken.sh: unknown option '--no-such'; allowed: --help" "$root/scripts/spoken.sh" --no-such
 # The workflow to copy names files of the sources.
 while read -r file; do
   [[ -e $root/$file ]] || fail "docs/ci/attnbench.yml: there is no $file"
