@@ -9,6 +9,7 @@ import io
 import json
 import math
 import os
+import pathlib
 import tempfile
 import unittest
 
@@ -177,13 +178,12 @@ class TrainedTest(unittest.TestCase):
 
     def test_pages_have_the_tables_of_the_committed_results(self):
         folder = os.path.join(ROOT, "results", "training")
-        with open(os.path.join(ROOT, "docs", "trained.md"), encoding="utf-8") as file:
-            page = file.read()
+        pages = "".join(path.read_text() for path in pathlib.Path(ROOT, "docs").glob("*.md"))
         for name in sorted(os.listdir(folder)):
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 self.assertEqual(trained_table.main([os.path.join(folder, name)]), 0)
             name = name.removesuffix(".json")
-            table = page.split(f"<!-- trained {name} -->\n")[1].split("<!-- /trained")[0]
+            table = pages.split(f"<!-- trained {name} -->\n")[1].split("<!-- /trained")[0]
             self.assertEqual(table, out.getvalue(), name)
 
     def test_numbers_of_few_seeds_stand_in_a_table_themselves(self):
