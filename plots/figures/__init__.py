@@ -46,6 +46,7 @@ from figures import (
     policy,
     roofline,
     sharpness,
+    spoken,
     stability,
     threads,
     times,
@@ -301,6 +302,25 @@ FIGURES = {
         trained_attention.has_p,
         "trained",
         "runs of mechanisms that choose with a histogram of p",
+    ),
+    "error_over_lateness": Entry(
+        spoken.draw_errors,
+        spoken.has_errors,
+        "trained",
+        "runs on own data whose symbols have ends",
+    ),
+    "lateness_histogram": Entry(
+        spoken.draw_histogram,
+        spoken.has_histogram,
+        "trained",
+        "the same, with how late each symbol is",
+    ),
+    "spoken_alignments": Entry(
+        spoken.draw_alignments,
+        spoken.has_alignments,
+        "trained",
+        "the same, with an example that has frames, of which those of the most mechanisms on "
+        "one source are shown",
     ),
     "instructions": Entry(
         times.draw_instructions, times.has_instructions, "sweep",

@@ -69,6 +69,7 @@ TASKS = {
     "copy": "copying",
     "reorder": "reordering",
     "reversal": "reversal",
+    "folder": "own data",
 }
 
 
