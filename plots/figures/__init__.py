@@ -36,6 +36,7 @@ from figures import (
     gains,
     gap,
     growth,
+    lateness,
     latency,
     learning_curves,
     mad_figure8,
@@ -46,6 +47,7 @@ from figures import (
     policy,
     roofline,
     sharpness,
+    spoken,
     stability,
     threads,
     times,
@@ -301,6 +303,25 @@ FIGURES = {
         trained_attention.has_p,
         "trained",
         "runs of mechanisms that choose with a histogram of p",
+    ),
+    "error_over_lateness": Entry(
+        lateness.draw_errors,
+        lateness.has_errors,
+        "trained",
+        "runs on own data whose symbols have ends",
+    ),
+    "lateness_histogram": Entry(
+        lateness.draw_histogram,
+        lateness.has_histogram,
+        "trained",
+        "the same, with how late each symbol is",
+    ),
+    "spoken_alignments": Entry(
+        spoken.draw_alignments,
+        spoken.has_alignments,
+        "trained",
+        "the same, with an example that has frames, of which those of the most mechanisms on "
+        "one source are shown",
     ),
     "instructions": Entry(
         times.draw_instructions, times.has_instructions, "sweep",

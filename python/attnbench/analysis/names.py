@@ -69,6 +69,7 @@ TASKS = {
     "copy": "copying",
     "reorder": "reordering",
     "reversal": "reversal",
+    "folder": "own data",
 }
 
 
@@ -85,6 +86,7 @@ _SETTINGS = {
     ("num_contexts",): lambda of: f"K = {of['num_contexts']}",
     ("noise", "noise_rise"): _noise,
     ("encoder_units",): lambda of: f"encoder of {of['encoder_units']} units",
+    ("energy_units",): lambda of: f"energies of {of['energy_units']} units",
     ("most_symbols",): lambda of: f"L = {of['most_symbols']}",
     ("alpha",): lambda of: "" if of["alpha"] == "exact" else f"MAD's {of['alpha']} alpha",
     ("encoder_scoring", "decoder_scoring"): lambda of: (

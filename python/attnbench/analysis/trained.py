@@ -19,7 +19,7 @@ from attnbench.analysis import command, intervals, load
 # Percent of error, by the curve, at which a task counts as learned. At 10, half of the
 # seeds of 40 symbols to copy would have no K that learns it.
 LEARNED = 20
-BINS = 20  # of p_histogram
+BINS = {"p_histogram": 20, "lateness_histogram": 21}
 # What figures tell alternatives and held-out sequences apart by.
 SETTINGS = ("task", "least_symbols", "most_symbols", "frame_noise", "mechanism",
             "encoder_units", "encoder_scoring", "decoder_scoring", "position_encoding", "noise")
@@ -36,24 +36,38 @@ def trained_of(document, path):
         for key in SETTINGS:
             if key not in run["settings"]:
                 raise load.DataError(f"{where}.settings", f"{key} is missing")
-        for member in ("attention", "contexts"):
-            lengths = {len(row) for row in run.get("example", {}).get(member, ())}
-            if len(lengths) > 1 or 0 in lengths:
-                raise load.DataError(
-                    f"{where}.example", f"{member} has rows that are not equally long, or empty")
+        _check_example(run.get("example", {}), f"{where}.example")
         if run["status"] != "ok":
             continue
         load.get(run, "result", dict, where)
-        bins = len(run["result"].get("p_histogram", BINS * [0]))
-        if bins != BINS:
-            raise load.DataError(
-                f"{where}.result", f"p_histogram has {bins} bins, it must be {BINS}")
+        for member, number in BINS.items():
+            bins = len(run["result"].get(member, number * [0]))
+            if bins != number:
+                raise load.DataError(
+                    f"{where}.result", f"{member} has {bins} bins, it must be {number}")
         number = points.setdefault(run["name"], len(run["curve"]))
         if len(run["curve"]) != number:
             raise load.DataError(
                 where, f"curve has {command.counted(len(run['curve']), 'point')}, that of "
                 f"another seed {number}")
     return {"path": str(path), **document}
+
+
+def _check_example(example, where):
+    for member in ("attention", "contexts", "frames"):
+        lengths = {len(row) for row in example.get(member, ())}
+        if len(lengths) > 1 or 0 in lengths:
+            raise load.DataError(where, f"{member} has rows that are not equally long, or empty")
+    counts = {member: len(example[member]) for member in ("symbols", "ends") if member in example}
+    if "ends" in counts and counts["ends"] != counts.get("symbols"):
+        raise load.DataError(
+            where, f"ends has {command.counted(counts['ends'], 'number')}, it must be one for each "
+            f"of the {counts.get('symbols', 0)} symbols")
+    frames, attention = example.get("frames"), example.get("attention")
+    if frames and attention and len(frames) != len(attention[0]):
+        raise load.DataError(
+            where, f"frames has {command.counted(len(frames), 'row')}, attention "
+            f"{command.counted(len(attention[0]), 'column')}: both must be the entries")
 
 
 class Runs:

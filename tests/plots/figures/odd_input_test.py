@@ -26,6 +26,7 @@ import monte_carlo_test
 import policy_test
 import roofline_test
 import sharpness_test
+import spoken_test
 import threads_test
 import trained_figures_test
 from documents import read
@@ -162,6 +163,9 @@ OTHERS = {
     "trained_alignments": trained_figures_test.stretch(),
     "context_weights": trained_figures_test.copy(),
     "p_histogram": trained_figures_test.stretch(),
+    "error_over_lateness": spoken_test.document(),
+    "lateness_histogram": spoken_test.document(),
+    "spoken_alignments": spoken_test.document(),
 }
 
 
