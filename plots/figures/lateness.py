@@ -101,7 +101,7 @@ _ERRORS = (
     "How late an output chooses its entry after the true end of its symbol, on average, given the "
     "symbols before, and the error of decoding, both on speakers that training has not heard where "
     "the data have some: the further down and left the better. What chooses nothing waits for the "
-    "last entry. Lateness is linear up to the place of 100 ms or 3 entries. Small marks: each seed; "
+    "last entry. Its axis is logarithmic from 100 ms (or 3 entries) on. Small marks: each seed; "
     "large: their mean. "
 )
 
