@@ -90,8 +90,8 @@ struct FinalEvaluation : Evaluation {
   // over symbols.
   // Of mechanisms that choose nothing n - e is of n = T, for which they wait.
   std::optional<double> alignment_error = {}, lateness = {};
-  // [21]: the share of symbols with n - e, rounded, of -10 and below, -9, and so
-  // on to 10 and above.
+  // [21]: the share of symbols with n - e, rounded, of -10 and below, -9, and
+  // so on to 10 and above.
   std::optional<std::vector<double>> lateness_histogram = {};
   std::optional<std::vector<SpeakerErrors>> speakers = {};
   // What python/attnbench/train/decodings.py says of other ways to decode.
@@ -187,7 +187,8 @@ struct AttentionExample {
   // in entries.
   std::optional<std::vector<std::string>> symbols = {};
   std::optional<std::vector<double>> ends = {};
-  // [T, frame size], rounded to 0.1, where these are no more than 16384 numbers.
+  // [T, frame size], rounded to 0.1, where these are no more than 16384
+  // numbers.
   std::optional<std::vector<std::vector<double>>> frames = {};
 
   static void Fields(auto& self, auto& visit) {
