@@ -46,20 +46,23 @@ TASKS = {
     "20 symbols copied": ("copy", {"soft": "soft_L20", "memory": "K32_L20"}),
     "40 symbols copied": ("copy", {"soft": "soft_L40", "memory": "K32_L40"}),
 }
-IN_PART = "What holds only in part"
+FAILED = "What failed"
 # Heading -> the verdicts under it, and what it says first.
 SECTIONS = {
-    "What failed": (
+    FAILED: (
         (verdicts.REFUTED, verdicts.NOT_REPRODUCED),
         "`attnbench claims NAME` measures a claim again; its name leads to the paper's figures "
         "beside ours. Ranges are over all that was measured.",
     ),
-    IN_PART: (
+    "What holds only in part": (
         (verdicts.HOLDS_ONLY_IF, verdicts.DEPENDS),
         "These hold under some conditions, or in one reading of the paper; the text says what "
         "goes against them.",
     ),
-    "What was confirmed": ((verdicts.HOLDS,), "These hold wherever we measured them."),
+    "What was confirmed": (
+        (verdicts.HOLDS,),
+        "These hold wherever we measured them; each name leads to the numbers.",
+    ),
 }
 
 
@@ -236,15 +239,14 @@ def claim_texts(claims):
 
 
 def _claim_text(claim):
-    """With the first part that came out as the verdict did. A range over settings for some
-    of which a claim holds would tell nothing.
+    """Of one that failed, with the first part that did. A range over settings for some of
+    which a claim holds would tell nothing, and what one that holds measured its link says.
     """
-    kind = claims_result.kind(claim["verdict"])
     told = f"{_link(claim)}: {markdown.text(claim['claim'])}"
-    if kind in SECTIONS[IN_PART][0]:
+    if claims_result.kind(claim["verdict"]) not in SECTIONS[FAILED][0]:
         return told
     part = next(part for part in claims_result.own_parts(claim)
-                if kind == verdicts.HOLDS or part["verdict"] != verdicts.HOLDS)
+                if part["verdict"] != verdicts.HOLDS)
     return told + markdown.text(f" ({part['name']}: {_range_text(part)}; claimed "
                                 f"{claim_words.rule_text(part['rule'])})")
 
