@@ -57,15 +57,31 @@ def _seconds(function, *arguments):
 
 
 def table(found):
-    lines = ["| experiment | alternative | runs | seconds a run | core hours |",
-             "| --- | --- | --- | --- | --- |"]
+    """With the hours that the runs took, of those in results/training/."""
+    lines = ["| experiment | alternative | runs | seconds a run | core hours | spent |",
+             "| --- | --- | --- | --- | --- | --- |"]
+    taken = {name: spent(name) for name in {row["experiment"] for row in found}}
     for row in found:
         hours = row["runs"] * row["run_s"] / 3600
+        took = taken[row["experiment"]].get(row["alternative"])
         lines.append(f"| `{row['experiment']}` | `{row['alternative']}` | {row['runs']} | "
-                     f"{row['run_s']:.0f} | {hours:.2f} |")
+                     f"{row['run_s']:.0f} | {hours:.2f} | "
+                     f"{'–' if took is None else f'{took:.2f}'} |")
     runs = sum(row["runs"] for row in found)
     hours = sum(row["runs"] * row["run_s"] for row in found) / 3600
-    return "\n".join([*lines, f"| all | | {runs} | | {hours:.1f} |"])
+    took = sum(sum(of.values()) for of in taken.values())
+    return "\n".join([*lines, f"| all | | {runs} | | {hours:.1f} | {took:.1f} |"])
+
+
+def spent(name):
+    """{alternative: hours of its runs}; nothing of an experiment that was not trained yet."""
+    path = load.committed("training", name)
+    if not os.path.exists(path):
+        return {}
+    hours = {}
+    for run in load.read(path, "trained")["runs"]:
+        hours[run["name"]] = hours.get(run["name"], 0) + run["seconds"] / 3600
+    return hours
 
 
 def main(arguments):

@@ -83,15 +83,14 @@ def _panels_of(document):
     groups = {}
     for name in curved:
         settings = runs.settings(name)
-        key = (*(settings.get(one) for one in TITLES), _is_plain(settings))
+        key = (*(settings.get(one) for one in TITLES), names.task(settings), _is_plain(settings))
         groups.setdefault(key, []).append(name)
-    of_task = names.task(runs.settings(runs.names[0])) if runs.names else ""
     found = []
     for key, members in groups.items():
         differing = [text.format(value) for place, (text, value)
                      in enumerate(zip(TITLES.values(), key))
                      if len({other[place] for other in groups}) > 1]
-        title = ", ".join([of_task, *differing]) + (", quick" * document["quick"])
+        title = ", ".join([key[-2], *differing]) + (", quick" * document["quick"])
         found += [_Panel(title, runs, members[first:first + MOST_LINES], key[-1])
                   for first in range(0, len(members), MOST_LINES)]
     return found

@@ -14,7 +14,8 @@ ALL = {"none": "no attention", "soft": "soft"}
 
 def task(document):
     """Says in words what the models of an experiment are trained to do."""
-    return names.task(document["runs"][0]["settings"]) + ", quick" * document["quick"]
+    tasks = dict.fromkeys(names.task(run["settings"]) for run in document["runs"])
+    return "; ".join(tasks) + ", quick" * document["quick"]
 
 
 def labels(runs, of):

@@ -37,6 +37,8 @@ DECODERS = {
 }
 # Task -> its result, and of each mechanism the alternative that is trained with noise.
 TASKS = {
+    "words to phones": ("g2p", {
+        "soft": "soft", "monotonic": "monotonic", "mocha": "mocha_w4", "matcha": "matcha"}),
     "symbols held for frames, in order": ("stretch", {
         "soft": "soft", "monotonic": "noise1", "mocha": "mocha", "matcha": "matcha"}),
     "neighbours swapped": ("reorder", {
@@ -179,9 +181,9 @@ def _errors():
     ]
     return [
         f"{markdown.text(invalid)}Second, the error: percent of symbols that a small model "
-        "gets wrong when it decodes, on made tasks. Mechanisms that choose entries are trained "
-        "with noise. It is the mean over seeds with its interval; with fewer than "
-        f"{intervals.FEWEST_SEEDS} seeds, each seed's.",
+        "gets wrong when it decodes, of [English words](docs/corpora.md) and of made tasks. "
+        "Mechanisms that choose entries are trained with noise. It is the mean over seeds with "
+        f"its interval; with fewer than {intervals.FEWEST_SEEDS} seeds, each seed's.",
         "",
         *markdown.table(("mechanism", *TASKS), rows),
         "",

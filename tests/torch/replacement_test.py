@@ -160,7 +160,7 @@ class ClipGradient(unittest.TestCase):
 
 
 class Budget(unittest.TestCase):
-    PLANNED = ("speech", "g2p", "clipping")
+    PLANNED = ("speech", "g2p", "clipping", "guide", "energies")
 
     def test_all_planned_runs_are_in_the_table_and_fit_into_a_day_of_one_core(self):
         rows = json.loads(read("results/training_budget.json"))["rows"]
@@ -173,6 +173,18 @@ class Budget(unittest.TestCase):
         self.assertEqual(found, wanted)
         self.assertLess(sum(row["runs"] * row["run_s"] for row in rows), 24 * 3600)
         self.assertIn(budget.table(rows), read("experiments/README.md"))
+
+    def test_hours_spent_are_those_of_all_runs_of_a_committed_result(self):
+        self.assertEqual(budget.spent("nobody_trained_this"), {})
+        runs = [{"name": name, "seconds": seconds}
+                for name, seconds in (("a", 3600), ("b", 1800), ("a", 1800))]
+        row = {"experiment": "clipping", "runs": 2, "run_s": 1800}
+        with mock.patch.object(budget.load, "read", lambda *_: {"runs": runs}):
+            table = budget.table([{**row, "alternative": name} for name in "ac"])
+        self.assertEqual(table.split("\n")[2:], [
+            "| `clipping` | `a` | 2 | 1800 | 1.00 | 1.50 |",
+            "| `clipping` | `c` | 2 | 1800 | 1.00 | – |",
+            "| all | | 4 | | 2.0 | 2.0 |"])
 
     def test_seconds_are_of_steps_curve_and_what_comes_after(self):
         # Each call takes as long as this clock says.

@@ -82,10 +82,14 @@ def _noise(settings):
 
 # What tells runs apart -> how.
 _SETTINGS = {
+    ("task",): lambda of: TASKS.get(of["task"], of["task"]),
     ("chunk_width",): lambda of: f"w = {of['chunk_width']}",
     ("num_contexts",): lambda of: f"K = {of['num_contexts']}",
     ("noise", "noise_rise"): _noise,
     ("encoder_units",): lambda of: f"encoder of {of['encoder_units']} units",
+    ("energy",): lambda of: "energy of MAD eq 15" if of["energy"] == "additive" else "",
+    ("energy_bias",): lambda of: (
+        "" if of.get("energy") == "additive" else f"r from {of['energy_bias']:g}"),
     ("energy_units",): lambda of: f"energies of {of['energy_units']} units",
     ("most_symbols",): lambda of: f"L = {of['most_symbols']}",
     ("alpha",): lambda of: "" if of["alpha"] == "exact" else f"MAD's {of['alpha']} alpha",

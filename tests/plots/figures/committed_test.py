@@ -90,6 +90,13 @@ class CommittedFigures(PlotTest):
             "a": "monotonic, no noise", "b": "monotonic, noise 1",
             "c": "monotonic, noise rising to 4", "d": "MoChA, w = 4",
             "e": "soft (e)", "f": "soft (f)"})
+        self.assertEqual(names.runs({
+            "a": run("monotonic", task="stretch", energy_bias=0),
+            "b": run("monotonic", task="stretch", energy_bias=-2, energy="additive"),
+            "c": run("monotonic", task="reorder", energy_bias=-2)}), {
+            "a": "monotonic, symbols held for frames, r from 0",
+            "b": "monotonic, symbols held for frames, energy of MAD eq 15",
+            "c": "monotonic, reordering, r from -2"})
         self.assertEqual(names.apart({name: told[name] for name in "abc"}),
                          ("monotonic", {"a": "no noise", "b": "noise 1",
                                         "c": "noise rising to 4"}))

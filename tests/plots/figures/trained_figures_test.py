@@ -122,6 +122,18 @@ class TrainedFigures(PlotTest):
             for question in ("contexts", "encodings")]
         self.assertEqual(titles, [["copying, L = 3", "copying, L = 6"], ["copying, L = 3"]])
 
+    def test_tasks_of_one_result_are_told_apart(self):
+        document = make_trained("energies", [
+            make_trained_run(name, 1, 3.0, 4.0, steps=(200,), task=name, noise=noise)
+            for noise, name in enumerate(("stretch", "reorder"))])
+        curves = [panel.get_title() for panel in
+                  learning_curves.draw("reordering", [document])[0].axes if panel.lines]
+        self.assertEqual(curves, ["reordering"])
+        figure, _ = trained_errors.draw_noise([document])
+        self.assertIn("symbols held for frames; reordering", figure.axes[0].get_title())
+        self.assertEqual([one.get_text() for one in figure.axes[0].get_yticklabels()],
+                         ["symbols held for frames, no noise, n = 1", "reordering, noise 1, n = 1"])
+
     def test_a_panel_has_at_most_six_lines(self):
         document = make_trained("copy", [
             make_trained_run(f"K{k}_L3", 1, 3.0, steps=(200,), mechanism="memory",

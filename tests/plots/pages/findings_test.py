@@ -81,13 +81,15 @@ class FindingsTest(unittest.TestCase):
                 new_findings.Finding("It is.", "So", "gap", "gap", contexts[:count]))
             self.assertTrue(line.startswith(said), line)
 
-    def test_a_part_that_holds_does_not_stand_for_a_claim_that_fails(self):
+    def test_only_a_claim_that_failed_says_by_which_part(self):
         claim = {"id": "made-up", "source": "MAD 2.2", "claim": "It is.", "because": None,
                  "verdict": verdicts.REFUTED,
                  "measured": [part("first", "holds", 1), part("second", "fails", 7)]}
         self.assertIn("(second: 7; claimed at most 3)", *findings.claim_texts([claim]))
-        claim["verdict"] = verdicts.HOLDS
-        self.assertIn("(first: 1; claimed at most 3)", *findings.claim_texts([claim]))
+        for kind in (verdicts.HOLDS, verdicts.HOLDS_ONLY_IF):
+            claim["verdict"] = kind
+            self.assertEqual(findings.claim_texts([claim]),
+                             ["- [made-up](results/mad.md#made-up): It is."])
 
 
 def part(name, verdict, value):
