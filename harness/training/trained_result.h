@@ -53,7 +53,8 @@ struct SpeakerErrors {
   // As in Evaluation and FinalEvaluation.
   double soft_error = 0;
   std::optional<double> hard_error = {};
-  std::optional<double> alignment_error = {}, lateness = {};
+  std::optional<double> alignment_error = {}, lateness = {},
+                        median_lateness = {}, waiting_share = {};
 
   static void Fields(auto& self, auto& visit) {
     visit("speaker", self.speaker, Rule{.not_empty = true});
@@ -65,6 +66,10 @@ struct SpeakerErrors {
     visit("alignment_error", self.alignment_error,
           Rule{.minimum = 0, .absent_if_unset = true});
     visit("lateness", self.lateness, Rule{.absent_if_unset = true});
+    visit("median_lateness", self.median_lateness,
+          Rule{.absent_if_unset = true});
+    visit("waiting_share", self.waiting_share,
+          Rule{.minimum = 0, .maximum = 1, .absent_if_unset = true});
   }
 };
 
@@ -89,7 +94,10 @@ struct FinalEvaluation : Evaluation {
   // threshold, or the last if there is none: the means of |n - e| and n - e
   // over symbols.
   // Of mechanisms that choose nothing n - e is of n = T, for which they wait.
-  std::optional<double> alignment_error = {}, lateness = {};
+  // median_lateness is the median of n - e; waiting_share that of outputs of
+  // mechanisms that choose which choose none.
+  std::optional<double> alignment_error = {}, lateness = {},
+                        median_lateness = {}, waiting_share = {};
   // [21]: the share of symbols with n - e, rounded, of -10 and below, -9, and
   // so on to 10 and above.
   std::optional<std::vector<double>> lateness_histogram = {};
@@ -121,6 +129,15 @@ struct FinalEvaluation : Evaluation {
     visit("lateness", self.lateness,
           Rule{.description = "the same with its sign: above 0 it is late; "
                               "what chooses nothing waits for the last entry",
+               .absent_if_unset = true});
+    visit("median_lateness", self.median_lateness,
+          Rule{.description = "the median of the same over symbols",
+               .absent_if_unset = true});
+    visit("waiting_share", self.waiting_share,
+          Rule{.description = "share of these symbols whose outputs choose no "
+                              "entry, which count as waiting for the last",
+               .minimum = 0,
+               .maximum = 1,
                .absent_if_unset = true});
     visit("lateness_histogram", self.lateness_histogram,
           Rule{.description = "shares of symbols whose entry is chosen 10 "
@@ -174,8 +191,8 @@ struct FinalEvaluation : Evaluation {
 inline constexpr Index kHistogramBins = 20;
 
 // What one held-out sequence attends to, given the target's symbols: the one
-// with the longest target of the first few, the first such. Weights are rounded
-// to 0.001.
+// with the longest target of the first few, the first such; of a speaker that
+// training has not heard, if there are some. Weights are rounded to 0.001.
 struct AttentionExample {
   std::vector<std::vector<double>> attention = {};  // [U, T], the expectation
   // [U], the entry chosen by the threshold, or T if there is none;
@@ -183,6 +200,7 @@ struct AttentionExample {
   std::vector<Index> choices = {};
   // [K, T], alpha_tk of Britz eq 5; empty: not of memory.
   std::vector<std::vector<double>> contexts = {};
+  std::optional<std::string> speaker = {};  // of own data that name them
   // Of own data: the symbols of the target, and where they end in the source,
   // in entries.
   std::optional<std::vector<std::string>> symbols = {};
@@ -205,6 +223,9 @@ struct AttentionExample {
           Rule{.description = "a list for each of the K contexts of memory, of "
                               "what it takes of the entries, rounded to 0.001",
                .minimum = 0});
+    visit("speaker", self.speaker,
+          Rule{.description = "of the sequence; own data that name them",
+               .absent_if_unset = true});
     visit("symbols", self.symbols,
           Rule{.description = "of the target, without its end; own data",
                .absent_if_unset = true});
@@ -237,7 +258,7 @@ struct TrainedRun : TrainingRun {
   double seconds = 0;
   // Of the steps since the run was last resumed. Only results of the trainer in
   // C++, which is gone, have attention_share.
-  std::optional<double> step_ms = {}, attention_share = {};
+  std::optional<double> step_ms = {}, step_cpu_ms = {}, attention_share = {};
   std::optional<FinalEvaluation> result = {};
   std::vector<CurvePoint> curve = {};
   std::optional<AttentionExample> example = {};
@@ -253,6 +274,11 @@ struct TrainedRun : TrainingRun {
           Rule{.description = "mean milliseconds of a training step, without "
                               "evaluations, of those since the run was last "
                               "resumed",
+               .minimum = 0,
+               .absent_if_unset = true});
+    visit("step_cpu_ms", self.step_cpu_ms,
+          Rule{.description = "the same by the CPU time of the process, which "
+                              "other programs lengthen less",
                .minimum = 0,
                .absent_if_unset = true});
     visit("attention_share", self.attention_share,

@@ -21,5 +21,5 @@ def result(path):
 
 
 def runs(path):
-    return [{name: value for name, value in run.items() if name not in ("seconds", "step_ms")}
+    return [{name: value for name, value in run.items() if name not in ("seconds", "step_ms", "step_cpu_ms")}
             for run in result(path)["runs"]]

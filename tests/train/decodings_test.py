@@ -2,6 +2,7 @@
 training takes the expectation of, and numbers of decoding that are of something else.
 """
 
+import dataclasses
 import math
 import unittest
 
@@ -124,6 +125,14 @@ class DecodingsTest(unittest.TestCase):
                 self.assertAlmostEqual(found["output_variation"], variation / sum(outputs), 5)
                 self.assertAlmostEqual(found["choice_entropy"], entropy / sum(outputs), 4)
                 self.assertAlmostEqual(found["average_proportion"], sum(read) / 40, 5)
+
+    def test_a_place_without_outputs_has_no_share_of_wrong_ones(self):
+        made = self.of["monotonic"]
+        runs = (dataclasses.replace(made.run, held_out_seed=seed) for seed in range(1, 100))
+        run, one = next((run, one) for run in runs for one in run.settings.examples(
+            tasks.HELD_OUT, run.held_out_seed, 0, 1) if len(one.target) < 5)
+        found = decodings.compare(made.model, run, 1)
+        self.assertEqual(len(found["wrong_by_position"]), len(one.target))
 
     def test_the_same_run_draws_the_same_choices(self):
         made = self.of["monotonic_fed"]

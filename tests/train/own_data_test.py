@@ -182,6 +182,9 @@ class Trained(OwnDataTest):
             late = chosen - ends
             self.assertAlmostEqual(result["alignment_error"], numpy.abs(late).mean())
             self.assertAlmostEqual(result["lateness"], late.mean())
+            lower = numpy.sort(late)[(len(late) - 1) // 2]
+            self.assertAlmostEqual(result["median_lateness"], lower)
+            self.assertEqual(result["waiting_share"], float(bias < 0))
             shares = result["lateness_histogram"]
             self.assertEqual(len(shares), 21)
             for off in (-10, -1, 0, 2, 10):
@@ -195,6 +198,7 @@ class Trained(OwnDataTest):
         late = numpy.concatenate([len(one.source) - one.ends for one in held_out])
         self.assertAlmostEqual(result["lateness"], late.mean())
         self.assertNotIn("alignment_error", result)
+        self.assertNotIn("waiting_share", result)
 
     def test_an_example_has_the_frames_the_symbols_and_where_they_end(self):
         run = self.runs()[1]
@@ -220,7 +224,8 @@ class Trained(OwnDataTest):
         self.assertEqual((ann.pop("speaker"), bob["speaker"]), ("ann", "bob"))
         self.assertEqual((ann.pop("in_training"), bob["in_training"]), (False, True))
         of_ann, of_all = made.evaluate(2), made.evaluate(5)
-        self.assertEqual(len(ann), 4)
+        self.assertEqual(len(ann), 6)
+        self.assertAlmostEqual(ann.pop("median_lateness"), of_ann["median_lateness"])
         symbols = [len(one.target) - 1 for one in run.settings.examples(tasks.HELD_OUT, 1, 0, 5)]
         for name, of_speaker in ann.items():
             self.assertAlmostEqual(of_speaker, of_ann[name])
@@ -230,6 +235,15 @@ class Trained(OwnDataTest):
         result = self.train(steps=5)
         self.assertEqual([one["speaker"] for one in result["runs"][0]["result"]["speakers"]],
                          ["ann", "bob"])
+
+    def test_an_example_is_of_a_speaker_that_training_has_not_heard(self):
+        lines = self.text("words/utterances.tsv").splitlines()
+        speakers = ["speaker", *["bob"] * 4, "ann", *["bob"] * 15]
+        self.write("words/utterances.tsv", "\n".join(map("\t".join, zip(lines, speakers))))
+        run = self.runs()[1]
+        made = trainer.Trainer(run).example()
+        *_, of_ann = run.settings.examples(tasks.HELD_OUT, 1, 0, 5)
+        self.assertEqual((made["speaker"], made["ends"]), ("ann", of_ann.ends.tolist()))
 
     def test_what_is_wrong_is_told_in_a_line_before_anything_is_trained(self):
         self.write("words.json", json.dumps(self.experiment))

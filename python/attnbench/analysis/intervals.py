@@ -118,17 +118,30 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Deviations:
-    """The standard deviation of one number over seeds, over that of another."""
+    """The standard deviation of one number over seeds, over that of another. Seeds of several
+    data have their own mean each: what the data make of the number is no spread of it.
+    """
 
     of: tuple
     to: tuple
+    data: tuple  # those of each seed, as anything that tells them apart
 
     def at(self, miss=MISS):
         """Gives the Span that misses with this probability, by the F distribution."""
-        ratio = float(numpy.std(self.of, ddof=1) / numpy.std(self.to, ddof=1))
-        degrees = len(self.of) - 1, len(self.to) - 1
-        most, least = special.fdtri(*degrees, [1 - miss / 2, miss / 2]).tolist()
+        of, to = (self._squares(values) for values in (self.of, self.to))
+        ratio, degrees = math.sqrt(of / to), len(self.data) - len(set(self.data))
+        most, least = special.fdtri(degrees, degrees, [1 - miss / 2, miss / 2]).tolist()
         return Span(ratio, ratio / math.sqrt(most), ratio / math.sqrt(least))
+
+    def are_there(self):
+        """Whether both vary."""
+        return min(map(self._squares, (self.of, self.to))) > 0
+
+    def _squares(self, values):
+        """The sum of squared distances from the mean of the same data."""
+        groups = ([value for value, data in zip(values, self.data) if data == one]
+                  for one in dict.fromkeys(self.data))
+        return sum(float(numpy.var(group)) * len(group) for group in groups)
 
     def half_width(self, miss):
         """Gives how far above 1 the ratio would have to be to be told from it."""

@@ -130,6 +130,17 @@ def decoded(evaluation):
     return 100 * (evaluation["soft_error"] if hard is None else hard)
 
 
+def _of_speakers(in_training):
+    """Takes the percent of error on the speakers that training has heard, or has not: their
+    mean. None without such speakers.
+    """
+    def take(run):
+        of = [one for one in run["result"].get("speakers") or []
+              if one.get("in_training") is in_training]
+        return numpy.mean([decoded(one) for one in of]) if of else None
+    return take
+
+
 def _lost(run):
     hard = run["result"]["hard_error"]
     return None if hard is None else 100 * (hard - run["result"]["soft_error"])
@@ -153,6 +164,8 @@ MEASURES = {
     "expected": (_percent("soft_error"), PERCENT),
     "threshold": (_percent("hard_error"), PERCENT),
     "decoded": (lambda run: decoded(run["result"]), PERCENT),
+    "heard": (_of_speakers(True), PERCENT),
+    "unheard": (_of_speakers(False), PERCENT),
     "beam": (_percent("beam_error"), PERCENT),
     "sampled": (_percent("sampled_error"), PERCENT),
     "lost": (_lost, (-100, 100)),
@@ -229,10 +242,12 @@ def _quantity(runs, of, to, per, bounds, statistic):
         return Quantity(labels, None, "its runs do not have the number", places)
     why = "" if len(seeds) > 1 else "one seed, which does not show what chance does"
     if statistic == "deviation":
-        alike = [len(set(column.tolist())) == 1 for column in columns]
-        if any(alike):
+        data = tuple(runs.document["runs"][place]["settings"].get("data")
+                     for place in runs.places(names[:1], seeds))
+        found = intervals.Deviations(*map(tuple, columns), data)
+        if not found.are_there():
             return Quantity(labels, None, why or "all of its seeds are alike", places)
-        return Quantity(labels, intervals.Deviations(*map(tuple, columns)), why, places)
+        return Quantity(labels, found, why, places)
     each = values = columns[0]
     if to is not None:
         if columns[1].mean() == 0:

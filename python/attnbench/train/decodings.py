@@ -54,9 +54,9 @@ def compare(model, run, count):
         delays = latency.expected_delays(decoded.attended.alpha.squeeze(1), batch.lengths)
         for name, of_delays in LATENCIES.items():
             sums[name] += _sum(of_delays(delays, batch.lengths, is_output.sum(0)))
-    count = outputs.sum().item()
+    count, longest = outputs.sum().item(), outputs.count_nonzero()
     found = {"beam_error": sums["beam"] / max(symbols, 1),
-             "wrong_by_position": (wrong / outputs.clamp(min=1)).tolist()}
+             "wrong_by_position": (wrong / outputs)[:longest].tolist()}
     if is_monotonic:
         found.update(
             sampled_error=sums["sampled"] / max(symbols, 1),

@@ -17,8 +17,8 @@ ALMOST_ZERO, ALMOST_ONE = 0.05, 0.95
 BINS = 20  # of p_histogram
 ENTRIES_OFF = 10  # either way, of lateness_histogram
 MOST_NUMBERS = 2**14  # of an example's frames
-OF_SPEAKER = ("symbols", "soft", "hard", "ends", "away", "late")  # sums that each speaker has, too
-EXAMPLE_AMONG = 32  # first held-out sequences, whose longest is the example
+OF_SPEAKER = ("symbols", "soft", "hard", "ends", "away", "late", "waiting")  # sums that each has
+EXAMPLE_AMONG = 32  # first held-out sequences, of which one is the example
 
 
 @torch.no_grad()
@@ -54,10 +54,13 @@ def evaluate(model, run, count):
 @torch.no_grad()
 def example(model, run):
     """Gives `example`: attention of the longest target of the first few held-out sequences, the
-    first such, given the target's symbols.
+    first such, given the target's symbols. Where there are some of a speaker that training has
+    not heard, it is one of these.
     """
     settings = run.settings
-    longest = max(_held_out(run, 0, EXAMPLE_AMONG), key=lambda one: len(one.target))
+    longest = max(_held_out(run, 0, EXAMPLE_AMONG), key=lambda one: (
+        one.speaker is not None and one.speaker not in settings.training_speakers,
+        len(one.target)))
     batch = _batch(model, [longest])
     encoding = model.encode(batch)
 
@@ -76,6 +79,8 @@ def example(model, run):
         found["contexts"] = _rounded(model.attention.context_weights(encoding.prepared)[0])
     if settings.data_facts:
         names = settings.symbol_names
+        if longest.speaker is not None:
+            found["speaker"] = longest.speaker
         found["symbols"] = [names[symbol] for symbol in longest.target[:-1]]
         if longest.ends is not None:
             found["ends"] = longest.ends.tolist()
@@ -115,6 +120,7 @@ class _Sums:
         self.of_speaker = collections.defaultdict(lambda: dict.fromkeys(OF_SPEAKER, 0.0))
         self.histogram = torch.zeros(BINS, dtype=torch.double)
         self.entries_off = torch.zeros(2 * ENTRIES_OFF + 1, dtype=torch.double)
+        self.late = collections.defaultdict(list)  # of a speaker, or None: tensors
 
     def add(self, name, numbers):
         self.sums[name] += numbers.sum(dtype=torch.double).item()
@@ -152,14 +158,17 @@ class _Sums:
             if one.ends is None:
                 continue
             n = torch.tensor(len(one.source))
+            waits = torch.ones(len(one.ends), dtype=torch.bool)
             if alpha is not None:
                 table = alpha[b, 0, :len(one.ends)].cpu()
-                n = torch.where(table.sum(1) > 0, table.argmax(1) + 1, n)
+                waits = table.sum(1) == 0
+                n = torch.where(waits, n, table.argmax(1) + 1)
             late = n - torch.from_numpy(one.ends)
+            self.late[one.speaker].append(late)
             off = late.round().long().clamp(-ENTRIES_OFF, ENTRIES_OFF) + ENTRIES_OFF
             self.entries_off += torch.bincount(off, minlength=len(self.entries_off))
             for name, numbers in (("ends", torch.ones_like(late)), ("late", late),
-                                  ("away", late.abs())):
+                                  ("away", late.abs()), ("waiting", waits)):
                 self._add_of_example(one, name, numbers.sum(dtype=torch.double).item())
 
     def add_spread(self, alpha, lengths):
@@ -184,7 +193,8 @@ class _Sums:
 
     def result(self, settings):
         sums = self.sums
-        found = {**_errors(sums, settings), "loss": sums["loss"] / sums["outputs"],
+        every = [late for of_one in self.late.values() for late in of_one]
+        found = {**_errors(sums, settings, every), "loss": sums["loss"] / sums["outputs"],
                  "selected_mass": None, "discrete_share": None}
         if settings.is_monotonic:
             found["selected_mass"] = sums["mass"] / sums["outputs"]
@@ -198,18 +208,20 @@ class _Sums:
         if self.of_speaker:
             found["speakers"] = [
                 {"speaker": speaker, "in_training": speaker in settings.training_speakers,
-                 **_errors(theirs, settings)}
+                 **_errors(theirs, settings, self.late[speaker])}
                 for speaker, theirs in sorted(self.of_speaker.items())]
         return found
 
 
-def _errors(sums, settings):
-    """What follows from sums of OF_SPEAKER."""
+def _errors(sums, settings, late):
+    """What follows from sums of OF_SPEAKER, and from tensors of how late each symbol is."""
     symbols = max(sums["symbols"], 1.0)
     found = {"soft_error": sums["soft"] / symbols,
              "hard_error": sums["hard"] / symbols if settings.is_monotonic else None}
     if sums["ends"] > 0:
         if settings.is_monotonic:
             found["alignment_error"] = sums["away"] / sums["ends"]
+            found["waiting_share"] = sums["waiting"] / sums["ends"]
         found["lateness"] = sums["late"] / sums["ends"]
+        found["median_lateness"] = torch.cat(late).median().item()
     return found

@@ -37,6 +37,7 @@ class StepTimes:
 
     steps: int = 0
     seconds: float = 0.0
+    cpu_seconds: float = 0.0  # of this process
 
 
 def use_one_thread():
@@ -68,11 +69,12 @@ class Trainer:
 
     def step(self) -> StepReport:
         """Makes the next step, and the point of the curve that falls on it. Raises Diverged."""
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         with _diverges(self.steps_done + 1):
             report = self._train()
         self.times.steps += 1
         self.times.seconds += time.perf_counter() - start
+        self.times.cpu_seconds += time.process_time() - cpu_start
         every = self.run.settings.curve_every
         if every > 0 and self.steps_done % every == 0:
             point = self.evaluate(self.run.settings.curve_held_out)

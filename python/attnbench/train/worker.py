@@ -106,6 +106,7 @@ class Worker:
         times = attempt.trainer.times
         if times.steps:
             trained["step_ms"] = 1e3 * times.seconds / times.steps
+            trained["step_cpu_ms"] = 1e3 * times.cpu_seconds / times.steps
         return trained
 
     def _train_to_end(self, attempt):

@@ -151,6 +151,16 @@ class TrainedTest(unittest.TestCase):
         # From a table: F of 7 and 7 degrees is above 3.787 with probability 0.05.
         self.assertAlmostEqual(span.low, 2 / math.sqrt(3.787), 3)
         self.assertAlmostEqual(span.high, 2 * math.sqrt(3.787), 2)
+        # Two folders whose errors are 30 apart: within them the same spread, of 6 degrees.
+        for run in runs:
+            place = run["seed"] > 4
+            run["settings"]["data"] = "ab"[place]
+            run["result"]["soft_error"] += 0.3 * place
+        (one,) = quantities(runs, side("mocha_w2", **decoded), side("soft"),
+                            statistic="deviation")
+        span = one.of_seeds.at(0.1)
+        self.assertAlmostEqual(span.value, 2)
+        self.assertAlmostEqual(span.low, 2 / math.sqrt(4.284), 3)
         runs = [make_trained_run(name, seed, 1) for seed in (1, 2) for name in "ab"]
         (one,) = quantities(runs, side("a", **decoded), side("b"), statistic="deviation")
         self.assertEqual((one.of_seeds, one.why), (None, "all of its seeds are alike"))
