@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 _TRAINED = [f"training/{name}.json" for name in (
-    "alignments", "copy", "fed", "reorder", "reversal", "stretch")]
+    "alignments", "copy", "fed", "g2p", "reorder", "reversal", "stretch")]
 _EXPECTED = [f"expect_{name}.json" for name in ("matcha", "mocha", "monotonic")]
 # Figure -> the files of results/ that it is drawn from.
 SOURCES = {

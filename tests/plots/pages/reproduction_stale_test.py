@@ -5,6 +5,7 @@ program does not have."""
 import glob
 import os
 import re
+import runpy
 import tempfile
 import unittest
 
@@ -12,13 +13,17 @@ import jsonschema
 import made_up_claims
 from attnbench.analysis import ROOT
 from documents import read, validate
-from pages import reproduction
+from pages import reproduction, reproduction_figures
 
 # The measurements of claims that have figures of their own.
 OF_CLAIMS = [f"results/claims/{name}.json"
              for name in ("authors", "decoder", "figure3", "speedup", "translation")]
+# What its pictures are drawn from, not what else was trained.
+SOURCES = runpy.run_path(os.path.join(ROOT, "scripts", "figures.py"))["SOURCES"]
+TRAINED = sorted({f"results/{file}" for picture in reproduction_figures.PICTURES
+                  for file in SOURCES[picture.figure] if file.startswith("training/")})
 AGAIN = ("write it again: /usr/bin/python3 plots/reproduction.py results/claims.json "
-         f"results/*.json {' '.join(OF_CLAIMS)} results/training/*.json -o REPRODUCTION.md")
+         f"results/*.json {' '.join(OF_CLAIMS + TRAINED)} -o REPRODUCTION.md")
 MOST_LINES, MOST_BYTES, MOST_CHARACTERS = 1500, 60000, 400
 
 
@@ -59,8 +64,7 @@ class StaleTest(InRoot):
     def test_the_pages_are_those_of_the_committed_results(self):
         made = reproduction.pages(
             "results/claims.json",
-            sorted(glob.glob("results/*.json")) + OF_CLAIMS
-            + sorted(glob.glob("results/training/*.json")), "REPRODUCTION.md")
+            sorted(glob.glob("results/*.json")) + OF_CLAIMS + TRAINED, "REPRODUCTION.md")
         for path, text in made.items():
             with self.subTest(page=path), open(path, encoding="utf-8") as file:
                 self.assertTrue(file.read() == text, f"stale; {AGAIN}")
