@@ -94,7 +94,7 @@ def _draw_errors(panel, document, lines, handles):
     panel.grid(True, axis="y")
     panel.set_xlabel("least denominator of the closed form in training")
     panel.set_ylabel("error, %")
-    panel.set_title(names.task(document["runs"][0]["settings"]) + ", quick" * document["quick"])
+    panel.set_title(names.of_experiment(names.task(document["runs"][0]["settings"]), document))
     return headlines
 
 

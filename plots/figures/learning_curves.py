@@ -90,7 +90,7 @@ def _panels_of(document):
         differing = [text.format(value) for place, (text, value)
                      in enumerate(zip(TITLES.values(), key))
                      if len({other[place] for other in groups}) > 1]
-        title = ", ".join([key[-2], *differing]) + (", quick" * document["quick"])
+        title = names.of_experiment(", ".join([key[-2], *differing]), document)
         found += [_Panel(title, runs, members[first:first + MOST_LINES], key[-1])
                   for first in range(0, len(members), MOST_LINES)]
     return found

@@ -15,7 +15,7 @@ ALL = {"none": "no attention", "soft": "soft"}
 def task(document):
     """Says in words what the models of an experiment are trained to do."""
     tasks = dict.fromkeys(names.task(run["settings"]) for run in document["runs"])
-    return "; ".join(tasks) + ", quick" * document["quick"]
+    return names.of_experiment("; ".join(tasks), document)
 
 
 def labels(runs, of):
@@ -42,13 +42,12 @@ def draw_noise(documents):
     shown = [(document, _choosing(document)) for document in documents]
     shown = [one for one in shown if one[1]]
     most = max(len(of_panel) for _, of_panel in shown)
-    figure, grid = style.new_figure(1, len(shown), panel_height=0.6 + 0.2 * most)
-    said = []
-    for panel, (document, of_panel) in zip(grid[0], shown):
-        said += _draw_noise(panel, document, of_panel)
-    handles = [style.handle(label, _mark("#000000", fill))
-               for label, fill in (("by the expectation", "none"),
-                                   ("by the threshold", "full"))]
+    figure, grid = style.new_figure(len(shown), 1, 0.6 + 0.2 * most, style.PAGE_IN)
+    said, drawn = [], set()
+    for panel, (document, of_panel) in zip(grid[:, 0], shown):
+        said += _draw_noise(panel, document, of_panel, drawn)
+    handles = [style.handle(f"by {what}", _mark("#000000", mark))
+               for what, _, mark, _ in WAYS if what in drawn]
     style.add_foot(figure, _NOISE + words.contexts_text([one for one, _ in shown]),
                    handles)
     return figure, said
@@ -62,25 +61,35 @@ def _choosing(document):
     return found if len(noises) > 1 else []
 
 
-def _mark(color, fill):
-    return {"color": color, "marker": "o", "fillstyle": fill, "linestyle": "none"}
+def _mark(color, mark):
+    return {"color": color, "linestyle": "none", **mark}
 
 
-def _draw_noise(panel, document, of_panel):
+# How outputs attend, the measure, the mark, and how far below the middle of its row it is.
+WAYS = (("the expectation", "expected", {"marker": "o", "fillstyle": "none"}, -0.18),
+        ("the threshold", "threshold", {"marker": "o"}, 0),
+        ("drawn choices", "sampled", {"marker": "x"}, 0.18))
+
+
+def _draw_noise(panel, document, of_panel, drawn):
     runs, said = Runs(document), []
     words_of = labels(runs, of_panel)
     for row, name in enumerate(of_panel):
         color, _ = style.look(runs.settings(name)["mechanism"], [])
-        means = []
-        for measure, fill, shift in (("expected", "none", -0.12), ("threshold", "full", 0.12)):
+        means, rows, told = [], [], []
+        for what, measure, mark, shift in WAYS:
             values = runs.values(name, measure)
+            if values is None:  # older results have no drawn choices
+                continue
+            drawn.add(what)
             means.append(values.mean())
-            panel.plot(values, [row + shift] * len(values), color=color, marker="|",
-                       linestyle="none", markersize=5, markeredgewidth=0.6)
-            panel.plot(means[-1], row + shift, **_mark(color, fill))
-        panel.plot(means, [row - 0.12, row + 0.12], color=color, linewidth=0.7)
-        said.append(f"{task(document)}, {words_of[name]}: {means[0]:.2f} % by the "
-                    f"expectation, {means[1]:.2f} % by the threshold")
+            rows.append(row + shift)
+            told.append(f"{means[-1]:.2f} % by {what}")
+            panel.plot(values, [rows[-1]] * len(values), color=color, marker="|",
+                       linestyle="none", markersize=4, markeredgewidth=0.6)
+            panel.plot(means[-1], rows[-1], **_mark(color, mark))
+        panel.plot(means, rows, color=color, linewidth=0.7)
+        said.append(f"{task(document)}, {words_of[name]}: {', '.join(told)}")
     common, words_of = names.apart(words_of)
     panel.set_yticks(range(len(of_panel)), [
         f"{words_of[name]}, n = {len(runs.seeds(name))}" for name in of_panel])
@@ -93,8 +102,8 @@ def _draw_noise(panel, document, of_panel):
 
 
 _NOISE = (
-    "Token error rate of the same models by the expectation and by the threshold (an output takes the first "
-    "entry with p of at least 1/2). "
+    "Token error rate of the same models by the expectation, by the threshold (an output takes the "
+    "first entry with p of at least 1/2) and by choices drawn with probability p. "
     "Dots: the mean over n seeds; dashes: each seed. "
 )
 

@@ -109,6 +109,12 @@ def task(settings):
     return TASKS.get(settings["task"], settings["task"]) + fed
 
 
+def of_experiment(what, document):
+    """What models are trained to do, with the experiment's name if the data are its own."""
+    own = any(run["settings"]["task"] == "folder" for run in document["runs"])
+    return what + f", {document['experiment']}" * own + ", quick" * document["quick"]
+
+
 def runs(settings):
     """Gives alternative -> words for it, of {alternative: settings}: its mechanism, and
     what tells it from the others of that mechanism. Alternatives that still have the same
