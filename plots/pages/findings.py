@@ -248,7 +248,7 @@ def _claim_text(claim):
     if claims_result.kind(claim["verdict"]) not in SECTIONS[FAILED][0]:
         return told
     part = next(part for part in claims_result.own_parts(claim)
-                if part["verdict"] != verdicts.HOLDS)
+                if part["verdict"].startswith(verdicts.FAILS))
     return told + markdown.text(f" ({part['name']}: {_range_text(part)}; claimed "
                                 f"{claim_words.rule_text(part['rule'])})")
 

@@ -85,6 +85,8 @@ class FindingsTest(unittest.TestCase):
         claim = {"id": "made-up", "source": "MAD 2.2", "claim": "It is.", "because": None,
                  "verdict": verdicts.REFUTED,
                  "measured": [part("first", "holds", 1), part("second", "fails", 7)]}
+        waits = {**part("new", "waits for trained results of speech", 1), "groups": None}
+        claim["measured"].insert(0, waits)
         self.assertIn("(second: 7; claimed at most 3)", *findings.claim_texts([claim]))
         for kind in (verdicts.HOLDS, verdicts.HOLDS_ONLY_IF):
             claim["verdict"] = kind
