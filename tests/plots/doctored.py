@@ -205,6 +205,10 @@ def _trained_run(name, seed, numbers):
     hard = numbers.get("threshold", numbers.get("decoded", soft + numbers.get("lost", 0)))
     run = make_trained_run(name, seed, soft, hard, steps=(100,), more={
         "context_spread": numbers.get("spread", BASE),
+        "beam_error": numbers.get("beam", BASE) / 100,
+        "speakers": [
+            {"speaker": name, "in_training": name == "heard", "soft_error": 0.5,
+             "hard_error": numbers.get(name, BASE) / 100} for name in ("heard", "unheard")],
         "discrete_share": 1 - numbers.get("undecided", 0.5)})
     run["curve"][:] = [{**run["curve"][0], "step": numbers.get("steps_at_least", 100)}]
     return run
