@@ -126,6 +126,7 @@ class TrainedFigures(PlotTest):
         document = make_trained("energies", [
             make_trained_run(name, 1, 3.0, 4.0, steps=(200,), task=name, noise=noise)
             for noise, name in enumerate(("stretch", "reorder"))])
+        self.assertTrue(learning_curves.has_data("reordering", [document]))
         curves = [panel.get_title() for panel in
                   learning_curves.draw("reordering", [document])[0].axes if panel.lines]
         self.assertEqual(curves, ["reordering"])
