@@ -231,7 +231,7 @@ class Base:
         if mutation.check.is_python:
             for folder in ("plots", "python", "experiments"):
                 shutil.copytree(ROOT / folder, source / folder)
-            for data in ("harness", "results"):
+            for data in ("docs", "harness", "results", "scripts"):
                 (source / data).symlink_to(ROOT / data)
             # The program runs the Python that lies beside it.
             os.link(BUILD / PYTHON_USES[0], source / PYTHON_USES[0])
