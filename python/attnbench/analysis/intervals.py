@@ -124,7 +124,7 @@ class Deviations:
 
     of: tuple
     to: tuple
-    data: tuple  # those of each seed, as anything that tells them apart
+    data: tuple  # of each seed: what tells its data from others
 
     def at(self, miss=MISS):
         """Gives the Span that misses with this probability, by the F distribution."""

@@ -17,7 +17,8 @@ ALMOST_ZERO, ALMOST_ONE = 0.05, 0.95
 BINS = 20  # of p_histogram
 ENTRIES_OFF = 10  # either way, of lateness_histogram
 MOST_NUMBERS = 2**14  # of an example's frames
-OF_SPEAKER = ("symbols", "soft", "hard", "ends", "away", "late", "waiting")  # sums that each has
+# Sums that each speaker has, too.
+OF_SPEAKER = ("symbols", "soft", "hard", "ends", "away", "late", "waiting")
 EXAMPLE_AMONG = 32  # first held-out sequences, of which one is the example
 
 
