@@ -99,6 +99,12 @@ def batches(model, run, count):
         yield examples, batch, model.encode(batch)
 
 
+def edits(outputs, examples):
+    """Gives of each example how many edits make its target of the output, a list of symbols."""
+    return [tasks.edit_distance(output, one.target[:-1])
+            for output, one in zip(outputs, examples)]
+
+
 def _held_out(run, first, count):
     return run.settings.examples(tasks.HELD_OUT, run.held_out_seed, first, count)
 
@@ -136,8 +142,8 @@ class _Sums:
             self._add_of_example(one, "symbols", len(one.target) - 1)
 
     def add_edits(self, name, outputs, examples):
-        for output, one in zip(outputs, examples):
-            self._add_of_example(one, name, tasks.edit_distance(output, one.target[:-1]))
+        for number, one in zip(edits(outputs, examples), examples):
+            self._add_of_example(one, name, number)
 
     def add_choices(self, attended, is_output):
         alpha = attended.alpha.squeeze(1) * is_output.t().unsqueeze(2)
