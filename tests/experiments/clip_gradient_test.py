@@ -2,6 +2,8 @@
 against a page that tells other numbers.
 """
 
+import contextlib
+import io
 import math
 import os
 import statistics
@@ -12,17 +14,23 @@ import torch
 
 from attnbench.analysis import ROOT
 from attnbench.analysis.trained import Runs
-from documents import read, text
+from documents import read, text, validate
+from in_folder import InFolder
 
 sys.path.insert(0, os.path.join(ROOT, "experiments", "training"))
 
 import clip_gradient  # noqa: E402, in a folder that the line before names
 
 
-class ClipGradient(unittest.TestCase):
+class ClipGradient(InFolder):
     def test_the_committed_rows_are_made_again_and_its_table_is_on_the_page(self):
         result = read("results/clip_gradient.json")
-        made = list(clip_gradient.rows())
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            clip_gradient.main(["-o", self.path("r.json")])
+        again = read(self.path("r.json"))
+        validate(again, "clip_gradient")
+        made = again["rows"]
+        self.assertEqual(told.getvalue(), clip_gradient.table(made))
         self.assertEqual(len(made), len(result["rows"]))
         for row, committed in zip(made, result["rows"]):
             with self.subTest(form=row["form"], energy=row["energy"]):
