@@ -74,7 +74,7 @@ class CorporaTest(InFolder):
                 self.assertTrue(filecmp.cmp(*pair, shallow=False), name)
 
 
-class GraphemesTest(CorporaTest):
+class G2pTest(CorporaTest):
     def lexicon(self, *entries):
         path = os.path.join(self.new_folder(), "lexicon")
         with open(path, "w", encoding="latin-1") as file:
