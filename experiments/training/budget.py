@@ -5,11 +5,11 @@ and evaluations of each alternative on one thread, by the time of the core.
 usage: budget.py [--quick] [-o RESULT] EXPERIMENT...
 example: /usr/bin/python3 experiments/training/budget.py experiments/training/speech.json
 
-Data folders have to be there, of each experiment the first. Seconds of a run are those of its
-steps, of the points of its curve and of what comes after the last step, which is timed on a
-few of the held-out sequences.
+Data folders have to be there. Seconds of a run are those of its steps, of the points of its
+curve and of what comes after the last step, which is timed on a few of the held-out sequences.
 """
 
+import collections
 import os
 import sys
 import time
@@ -28,12 +28,12 @@ with start.imports("budget.py", measured.NEEDED):
 def rows(path, steps, held_out):
     """One for each alternative of an experiment."""
     experiment = settings.read_experiment(path)
-    alone = [{**one, "seeds": 1} for one in experiment["alternatives"]]
-    runs = settings.runs({**experiment, "alternatives": alone}, path)
-    for one, run in zip(experiment["alternatives"], runs):
-        count = one.get("seeds", experiment.get("seeds", 1))
-        yield {"experiment": experiment["name"], "alternative": run.name, "runs": count,
-               **seconds(run, steps, held_out)}
+    made = settings.runs(experiment, path)
+    counts = collections.Counter(run.name for run in made)
+    for run in made:
+        if run.seed == run.held_out_seed:  # the first of its alternative
+            yield {"experiment": experiment["name"], "alternative": run.name,
+                   "runs": counts[run.name], "run_s": seconds(run, steps, held_out)}
 
 
 def seconds(run, steps, held_out):
@@ -45,15 +45,14 @@ def seconds(run, steps, held_out):
     evaluated = _seconds(made.evaluate, count) / count
     compared = _seconds(made.compare_decodings, count) / count
     points = of.steps // of.curve_every if of.curve_every else 0
-    return {"steps": of.steps, "step_ms": 1e3 * step, "run_s": (
-        step * of.steps + evaluated * points * of.curve_held_out
-        + (evaluated + compared) * of.held_out)}
+    return (step * of.steps + evaluated * points * of.curve_held_out
+            + (evaluated + compared) * of.held_out)
 
 
 def _seconds(function, *arguments):
-    start = time.process_time()
+    before = time.process_time()
     function(*arguments)
-    return time.process_time() - start
+    return time.process_time() - before
 
 
 def table(found):

@@ -5,7 +5,7 @@ gradient of one output's loss by our exact operator and by closed forms that cli
 usage: clip_gradient.py [-o RESULT]
 example: /usr/bin/python3 experiments/training/clip_gradient.py -o results/clip_gradient.json
 
-docs/clipping.md has the table that it makes.
+It prints the table that docs/clipping.md has.
 
 The output before has chosen entry START, this one should choose TARGET, so its loss is
 -log alpha(TARGET). Some entries BEHIND are starts of symbols that were chosen already, and look
@@ -97,21 +97,24 @@ def table(rows):
 
 def main(arguments):
     parser = command.parser("clip_gradient.py", __doc__)
-    parser.add_argument("-o", "--output", metavar="RESULT", help="default: print it")
+    parser.add_argument("-o", "--output", metavar="RESULT", help="all rows; default: the table alone")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    measured.write({
-        "schema_version": 1,
-        "kind": "clip_gradient",
-        "context": {
-            **measured.context("training/clip_gradient.py", arguments,
-                               {"torch": torch.__version__}),
-            "valid": True, "invalid_reasons": [], "warnings": [],  # no time is in it
-        },
-        "memory_length": MEMORY_LENGTH, "start": START, "target": TARGET,
-        "behind": list(BEHIND), "energy_others": OTHERS, "energy_target": OF_TARGET,
-        "rows": list(rows()),
-    }, options.output)
+    found = list(rows())
+    print(table(found), end="")
+    if options.output:
+        measured.write({
+            "schema_version": 1,
+            "kind": "clip_gradient",
+            "context": {
+                **measured.context("training/clip_gradient.py", arguments,
+                                   {"torch": torch.__version__}),
+                "valid": True, "invalid_reasons": [], "warnings": [],  # no time is in it
+            },
+            "memory_length": MEMORY_LENGTH, "start": START, "target": TARGET,
+            "behind": list(BEHIND), "energy_others": OTHERS, "energy_target": OF_TARGET,
+            "rows": found,
+        }, options.output)
 
 
 if __name__ == "__main__":

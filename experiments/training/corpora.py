@@ -87,7 +87,7 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
-class Graphemes:
+class G2p:
     """Letters as the source, phones without stress as the target. Of several readings of a
     spelling the first one counts.
     """
@@ -187,7 +187,7 @@ class Speech:
             pool.shutdown(cancel_futures=True)
 
 
-MAKERS = {"g2p": Graphemes, "speech": Speech}
+MAKERS = {"g2p": G2p, "speech": Speech}
 
 
 def version_of(package, path):

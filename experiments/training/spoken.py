@@ -47,8 +47,7 @@ def spoken(text, voice, is_changed, random, path):
     """
     told = _run("-voice", voice, "-t", text, "-psdur", "-o", path).stdout
     segments = [one.rpartition(":") for one in told.split()]
-    with wave.open(path) as file:
-        samples = numpy.frombuffer(file.readframes(file.getnframes()), "<i2").astype(float)
+    samples = _samples(path)
     os.remove(path)
     phones = [phone for phone, _, _ in segments if phone != "pau"]
     ends = numpy.array([float(end) for phone, _, end in segments if phone != "pau"])
@@ -64,6 +63,15 @@ def spoken(text, voice, is_changed, random, path):
     # The speakers are not equally loud.
     samples *= LEVEL / samples.std()
     return Spoken(phones, ends.tolist(), log_mel(in_noise(samples, random)))
+
+
+def _samples(path):
+    """None of a file that is cut off in its header."""
+    try:
+        with wave.open(path) as file:
+            return numpy.frombuffer(file.readframes(file.getnframes()), "<i2").astype(float)
+    except (EOFError, wave.Error):
+        return numpy.zeros(0)
 
 
 def _run(*arguments):

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from documents import ROOT, read, validate
+from documents import read
 from in_folder import InFolder
 import tiny_training
 
@@ -233,23 +233,6 @@ class TrainTest(InFolder):
         self.addCleanup(os.close, descriptor)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         self.expect_refused(["-o", "r.json"], "another `attnbench train` writes there")
-
-    def test_the_repositorys_experiments_are_as_their_schema_says(self):
-        folder = os.path.join(ROOT, "experiments", "training")
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
-        self.assertIn("stretch.json", names)
-        for name in names:
-            with self.subTest(name):
-                experiment = read("experiments", "training", name)
-                validate(experiment, "training_experiment")
-                done = subprocess.run(
-                    [PROGRAM, "train", os.path.join(folder, name), "-o", "r.json",
-                     "--only", "nothing"],
-                    cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
-                # Corpora are made by another program.
-                data = experiment.get("folders", [experiment["settings"].get("data")])[0]
-                self.assertIn(f"{data}: is no folder" if data else
-                              "--only: unknown alternative 'nothing'", done.stderr)
 
 
 if __name__ == "__main__":

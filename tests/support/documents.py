@@ -11,9 +11,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CONTROL = r"[\x00-\x09\x0b-\x1f\x7f-\x9f]"
 
 
-def read(*path):
+def text(*path):
     with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
-        return strict(file.read())
+        return file.read()
+
+
+def read(*path):
+    return strict(text(*path))
 
 
 def strict(text):

@@ -4,9 +4,10 @@ is read by the test of the program, too.
 """
 
 import json
+import os
 import unittest
 
-from documents import ROOT, read
+from documents import ROOT, read, validate
 from in_folder import InFolder
 
 from attnbench.analysis import load
@@ -121,11 +122,25 @@ class SettingsTest(InFolder):
         self.assertIn("attention.W", parameters.parameter_shapes(run.settings))
 
     def test_the_repositorys_experiments_can_be_trained(self):
-        for name in ("alignments", "copy", "fed", "reorder", "reversal", "stretch"):
-            path = f"{ROOT}/experiments/training/{name}.json"
-            experiment = settings.read_experiment(path)
-            self.assertTrue(settings.runs(experiment, path))
-            self.assertTrue(settings.runs(experiment, path, quick=True))
+        kept = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, kept)
+        names = [name for name in os.listdir(f"{ROOT}/experiments/training")
+                 if name.endswith(".json")]
+        self.assertIn("stretch.json", names)
+        for name in names:
+            with self.subTest(name):
+                validate(read("experiments", "training", name), "training_experiment")
+                path = f"{ROOT}/experiments/training/{name}"
+                experiment = settings.read_experiment(path)
+                data = experiment.get("folders", [experiment["settings"].get("data")])[0]
+                for quick in (False, True):
+                    if data is None:
+                        self.assertTrue(settings.runs(experiment, path, quick))
+                        continue
+                    # Corpora are made by another program.
+                    with self.assertRaisesRegex(load.DataError, f"{data}: is no folder"):
+                        settings.runs(experiment, path, quick)
 
 
 if __name__ == "__main__":

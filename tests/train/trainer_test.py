@@ -166,12 +166,13 @@ class Resumed(TrainTest):
         for a, b in ((0, 1), (0, 2), (1, 2)):
             self.assertFalse(torch.equal(W[a], W[b]))
         self.assertEqual(exact.evaluate(16), never.evaluate(16))
-        # A run that has ended is evaluated as one that goes on.
+        # A run that has ended is evaluated as one that goes on, whatever is asked first.
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "c.json")
             checkpoint.write(path, half.save())
             resumed = trainer.Trainer(half.run)
             resumed.restore(checkpoint.read(path), path)
+        self.assertEqual(resumed.compare_decodings(16), half.compare_decodings(16))
         self.assertEqual(resumed.evaluate(16), half.evaluate(16))
 
     def test_a_checkpoint_of_another_run_is_refused(self):

@@ -5,8 +5,8 @@ late the choices are, and what may tell how much hard decoding loses.
 import torch
 
 from attnbench.torch import latency
-from attnbench.train import attention, tasks
-from attnbench.train.evaluation import batches
+from attnbench.train import attention
+from attnbench.train.evaluation import batches, edits
 from attnbench.train.model import NO_TARGET
 
 BEAM = 4
@@ -16,58 +16,61 @@ LATENCIES = {name: getattr(latency, name) for name in (
 
 @torch.no_grad()
 def compare(model, run, count):
-    """Gives members of `result`, a dict, of the first `count` held-out sequences. With U outputs,
-    alpha(i, j) expected, and the distributions p(i) of outputs by the expectation and q(i) by
-    the threshold, both given the target's symbols,
+    """Gives members of `result`, a dict, of the first `count` held-out sequences. Where a model
+    chooses entries, it does so by the threshold; other models have the first two members alone.
+    With alpha(i, j) expected, and the distributions p(i) of output i by the expectation and q(i)
+    by the threshold, both given the target's symbols,
 
-        choice_entropy    mean over i of - sum over j of alpha log alpha - r log r,
-                          r(i) = 1 - sum over j of alpha(i, j), in nats
-        output_variation  mean over i of 1/2 sum over symbols of |p(i) - q(i)|
+        beam_error         edits a symbol of the target, by a beam of BEAM
+        wrong_by_position  share of wrong outputs i, a list, given the target's symbols
+        sampled_error      edits a symbol, of entries chosen with their probability
+        choice_entropy     mean over i of - sum over j of alpha log alpha - r log r,
+                           r(i) = 1 - sum over j of alpha(i, j), in nats
+        output_variation   mean over i of 1/2 sum over symbols of |p(i) - q(i)|
+
+    and the LATENCIES, means over sequences, given the target's symbols.
     """
     is_monotonic = run.settings.is_monotonic
     choose = attention.by_threshold if is_monotonic else None
     sample = attention.sampler(run.seed, model.output.weight.device)
-    symbols = sequences = 0
-    sums = dict.fromkeys(("beam", "sampled", "entropy", "variation", *LATENCIES), 0.0)
+    sums = dict.fromkeys(("symbols", "sequences", "beam", "sampled", "entropy", "variation",
+                          *LATENCIES), 0.0)
     wrong, outputs = (torch.zeros(run.settings.most_symbols + 1, dtype=torch.double)
                       for _ in range(2))
-
-    def decode(encoding, batch, choose=None):
-        return model.decode(encoding, encoding.first, batch.previous, choose=choose)
-
     for examples, batch, encoding in batches(model, run, count):
-        symbols += sum(len(one.target) - 1 for one in examples)
-        sequences += len(examples)
-        sums["beam"] += _edits(model.decode_by_beam(encoding, BEAM, choose), examples)
+        sums["symbols"] += sum(len(one.target) - 1 for one in examples)
+        sums["sequences"] += len(examples)
+        sums["beam"] += sum(edits(model.decode_by_beam(encoding, BEAM, choose), examples))
         is_output = batch.targets != NO_TARGET  # [U, B]
-        decoded = decode(encoding, batch, choose)
+        decoded = model.decode(encoding, encoding.first, batch.previous, choose=choose)
         is_wrong = (decoded.logits.argmax(2) != batch.targets) & is_output
         wrong[:len(is_wrong)] += is_wrong.sum(1).cpu()
         outputs[:len(is_output)] += is_output.sum(1).cpu()
-        if not is_monotonic:
-            continue
-        sums["sampled"] += _edits(model.decode_greedily(encoding, sample), examples)
-        expected = decode(encoding, batch)
-        apart = expected.logits.softmax(2) - decoded.logits.softmax(2)
-        sums["variation"] += _sum(apart.abs().sum(2)[is_output]) / 2
-        sums["entropy"] += _sum(_entropy(expected.attended.alpha.squeeze(1))[is_output.t()])
-        delays = latency.expected_delays(decoded.attended.alpha.squeeze(1), batch.lengths)
-        for name, of_delays in LATENCIES.items():
-            sums[name] += _sum(of_delays(delays, batch.lengths, is_output.sum(0)))
-    count, longest = outputs.sum().item(), outputs.count_nonzero()
-    found = {"beam_error": sums["beam"] / max(symbols, 1),
+        if is_monotonic:
+            sums["sampled"] += sum(edits(model.decode_greedily(encoding, sample), examples))
+            expected = model.decode(encoding, encoding.first, batch.previous)
+            _add_choices(sums, decoded, expected, batch.lengths, is_output)
+    symbols, num_outputs = max(sums["symbols"], 1), outputs.sum().item()
+    longest = outputs.count_nonzero()
+    found = {"beam_error": sums["beam"] / symbols,
              "wrong_by_position": (wrong / outputs)[:longest].tolist()}
     if is_monotonic:
         found.update(
-            sampled_error=sums["sampled"] / max(symbols, 1),
-            choice_entropy=sums["entropy"] / count, output_variation=sums["variation"] / count,
-            **{name: sums[name] / sequences for name in LATENCIES})
+            sampled_error=sums["sampled"] / symbols,
+            choice_entropy=sums["entropy"] / num_outputs,
+            output_variation=sums["variation"] / num_outputs,
+            **{name: sums[name] / sums["sequences"] for name in LATENCIES})
     return found
 
 
-def _edits(outputs, examples):
-    return sum(tasks.edit_distance(output, one.target[:-1])
-               for output, one in zip(outputs, examples))
+def _add_choices(sums, decoded, expected, lengths, is_output):
+    """Adds what choices by the threshold, of `decoded`, and expected ones tell."""
+    apart = expected.logits.softmax(2) - decoded.logits.softmax(2)
+    sums["variation"] += _sum(apart.abs().sum(2)[is_output]) / 2
+    sums["entropy"] += _sum(_entropy(expected.attended.alpha.squeeze(1))[is_output.t()])
+    delays = latency.expected_delays(decoded.attended.alpha.squeeze(1), lengths)
+    for name, of_delays in LATENCIES.items():
+        sums[name] += _sum(of_delays(delays, lengths, is_output.sum(0)))
 
 
 def _sum(numbers):

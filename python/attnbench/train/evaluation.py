@@ -18,7 +18,7 @@ BINS = 20  # of p_histogram
 ENTRIES_OFF = 10  # either way, of lateness_histogram
 MOST_NUMBERS = 2**14  # of an example's frames
 # Sums that each speaker has, too.
-OF_SPEAKER = ("symbols", "soft", "hard", "ends", "away", "late", "waiting")
+OF_SPEAKER = ("symbols", "soft", "hard")
 EXAMPLE_AMONG = 32  # first held-out sequences, of which one is the example
 
 
@@ -99,6 +99,12 @@ def batches(model, run, count):
         yield examples, batch, model.encode(batch)
 
 
+def edits(outputs, examples):
+    """Gives of each example how many edits make its target of the output, a list of symbols."""
+    return [tasks.edit_distance(output, one.target[:-1])
+            for output, one in zip(outputs, examples)]
+
+
 def _held_out(run, first, count):
     return run.settings.examples(tasks.HELD_OUT, run.held_out_seed, first, count)
 
@@ -120,8 +126,8 @@ class _Sums:
              *OF_SPEAKER), 0.0)
         self.of_speaker = collections.defaultdict(lambda: dict.fromkeys(OF_SPEAKER, 0.0))
         self.histogram = torch.zeros(BINS, dtype=torch.double)
-        self.entries_off = torch.zeros(2 * ENTRIES_OFF + 1, dtype=torch.double)
-        self.late = collections.defaultdict(list)  # of a speaker, or None: tensors
+        # Of a speaker, or None: (late, waits) of add_ends, each [U] of an example.
+        self.ends = collections.defaultdict(list)
 
     def add(self, name, numbers):
         self.sums[name] += numbers.sum(dtype=torch.double).item()
@@ -136,8 +142,8 @@ class _Sums:
             self._add_of_example(one, "symbols", len(one.target) - 1)
 
     def add_edits(self, name, outputs, examples):
-        for output, one in zip(outputs, examples):
-            self._add_of_example(one, name, tasks.edit_distance(output, one.target[:-1]))
+        for number, one in zip(edits(outputs, examples), examples):
+            self._add_of_example(one, name, number)
 
     def add_choices(self, attended, is_output):
         alpha = attended.alpha.squeeze(1) * is_output.t().unsqueeze(2)
@@ -153,7 +159,7 @@ class _Sums:
     def add_ends(self, alpha, examples):
         """How far from the end of its symbol an output chooses, of alpha [B, 1, U, T] by the
         threshold: the end is after e entries, the entry chosen the n-th, or the last if there
-        is none. None: nothing is chosen, and outputs wait for the last entry.
+        is none, for which the output waits. None: nothing is chosen, and all outputs wait.
         """
         for b, one in enumerate(examples):
             if one.ends is None:
@@ -164,13 +170,7 @@ class _Sums:
                 table = alpha[b, 0, :len(one.ends)].cpu()
                 waits = table.sum(1) == 0
                 n = torch.where(waits, n, table.argmax(1) + 1)
-            late = n - torch.from_numpy(one.ends)
-            self.late[one.speaker].append(late)
-            off = late.round().long().clamp(-ENTRIES_OFF, ENTRIES_OFF) + ENTRIES_OFF
-            self.entries_off += torch.bincount(off, minlength=len(self.entries_off))
-            for name, numbers in (("ends", torch.ones_like(late)), ("late", late),
-                                  ("away", late.abs()), ("waiting", waits)):
-                self._add_of_example(one, name, numbers.sum(dtype=torch.double).item())
+            self.ends[one.speaker].append((n - torch.from_numpy(one.ends), waits))
 
     def add_spread(self, alpha, lengths):
         """How wide the K contexts lie over the source, beside uniform ones: of alpha [B, K, T],
@@ -194,35 +194,39 @@ class _Sums:
 
     def result(self, settings):
         sums = self.sums
-        every = [late for of_one in self.late.values() for late in of_one]
-        found = {**_errors(sums, settings, every), "loss": sums["loss"] / sums["outputs"],
+        ends = [of_example for of_one in self.ends.values() for of_example in of_one]
+        found = {**_errors(sums, settings, ends), "loss": sums["loss"] / sums["outputs"],
                  "selected_mass": None, "discrete_share": None}
         if settings.is_monotonic:
             found["selected_mass"] = sums["mass"] / sums["outputs"]
             found["discrete_share"] = sums["discrete"] / sums["looks"] if sums["looks"] > 0 else 0.0
             if sums["looks"] > 0:
                 found["p_histogram"] = (self.histogram / sums["looks"]).tolist()
-        if sums["ends"] > 0:
-            found["lateness_histogram"] = (self.entries_off / sums["ends"]).tolist()
+        if ends:
+            late = torch.cat([late for late, _ in ends])
+            off = late.round().long().clamp(-ENTRIES_OFF, ENTRIES_OFF) + ENTRIES_OFF
+            counts = torch.bincount(off, minlength=2 * ENTRIES_OFF + 1)
+            found["lateness_histogram"] = (counts.double() / len(late)).tolist()
         if sums["spread_sequences"] > 0:
             found["context_spread"] = sums["spread"] / sums["spread_sequences"]
         if self.of_speaker:
             found["speakers"] = [
                 {"speaker": speaker, "in_training": speaker in settings.training_speakers,
-                 **_errors(theirs, settings, self.late[speaker])}
+                 **_errors(theirs, settings, self.ends[speaker])}
                 for speaker, theirs in sorted(self.of_speaker.items())]
         return found
 
 
-def _errors(sums, settings, late):
-    """What follows from sums of OF_SPEAKER, and from tensors of how late each symbol is."""
+def _errors(sums, settings, ends):
+    """What follows from sums of OF_SPEAKER, and from the ends of _Sums."""
     symbols = max(sums["symbols"], 1.0)
     found = {"soft_error": sums["soft"] / symbols,
              "hard_error": sums["hard"] / symbols if settings.is_monotonic else None}
-    if sums["ends"] > 0:
+    if ends:
+        late, waits = map(torch.cat, zip(*ends))
         if settings.is_monotonic:
-            found["alignment_error"] = sums["away"] / sums["ends"]
-            found["waiting_share"] = sums["waiting"] / sums["ends"]
-        found["lateness"] = sums["late"] / sums["ends"]
-        found["median_lateness"] = torch.cat(late).median().item()
+            found["alignment_error"] = late.abs().mean().item()
+            found["waiting_share"] = waits.double().mean().item()
+        found["lateness"] = late.mean().item()
+        found["median_lateness"] = late.median().item()
     return found

@@ -6,6 +6,7 @@ Names, defaults and bounds of settings are those of the program
 """
 
 import dataclasses
+import functools
 import os
 
 from attnbench.analysis import command, load, schema
@@ -51,7 +52,7 @@ class _Derived:
         vocabulary = folder.opened(self.data).tables.vocabulary
         return {number: symbol for symbol, number in vocabulary.items()}
 
-    @property
+    @functools.cached_property
     def training_speakers(self):
         """Speakers of own data whom training hears."""
         return {one.speaker for one in folder.opened(self.data).of_split[tasks.TRAINING]}

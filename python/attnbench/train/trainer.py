@@ -58,7 +58,7 @@ class Trainer:
         self.parameters = self.model.by_name()
         self._set(first_parameters(run.settings, run.seed))
         self.optimizer = torch.optim.Adam(self.parameters.values(), foreach=True)
-        self.steps_done = 0
+        self._set_steps_done(0)
         self.loss_sum = 0.0  # of the steps since the last point of the curve
         self.curve = []  # points, as a result has them
         self.times = StepTimes()
@@ -86,7 +86,6 @@ class Trainer:
 
     def evaluate(self, count) -> dict:
         """Gives `result` of a run, of the first `count` held-out sequences. Raises Diverged."""
-        self._end_clipping()
         with _diverges(self.steps_done):
             found = evaluation.evaluate(self.model, self.run, count)
         if not math.isfinite(found["loss"]):
@@ -115,7 +114,8 @@ class Trainer:
                 "step": torch.tensor(float(saved.step)),
                 **{key: torch.from_numpy(arrays[name]).clone().to(self.device).view_as(parameter)
                    for key, arrays in (("exp_avg", saved.means), ("exp_avg_sq", saved.squares))}}
-        self.steps_done, self.loss_sum = saved.step, saved.loss_sum
+        self._set_steps_done(saved.step)
+        self.loss_sum = saved.loss_sum
         self.curve = list(saved.curve)
 
     def save(self) -> checkpoint.Checkpoint:
@@ -139,15 +139,15 @@ class Trainer:
             for name, parameter in self.parameters.items():
                 parameter.copy_(torch.from_numpy(arrays[name]).view_as(parameter))
 
-    def _end_clipping(self):
+    def _set_steps_done(self, steps):
+        self.steps_done = steps
         settings = self.run.settings
         if settings.alpha == "clipped" and settings.clip_until < 1 and (
-                self.steps_done >= settings.clip_until * settings.steps):
+                steps >= settings.clip_until * settings.steps):
             self.model.attention.clip = None
 
     def _train(self):
         settings = self.run.settings
-        self._end_clipping()
         batch = batch_of(settings.examples(
             tasks.TRAINING, self.run.seed, self.steps_done * settings.batch, settings.batch),
             self.device)
@@ -167,7 +167,7 @@ class Trainer:
         self.optimizer.param_groups[0]["lr"] = settings.learning_rate * (
             1 - self.steps_done / settings.steps)
         self.optimizer.step()
-        self.steps_done += 1
+        self._set_steps_done(report.step)
         self.loss_sum += report.loss
         return report
 
