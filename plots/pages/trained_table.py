@@ -40,11 +40,16 @@ def table(runs):
             + [columns[measure][row] for measure in shown]
             for row, name in enumerate(runs.names)]
     head = ("alternative", "seeds", *(COLUMNS[measure][0] for measure in shown))
-    document = runs.document
-    title = markdown.paragraph(
-        f"{document['experiment']}{', quick' if document['quick'] else ''}. "
-        + words.context_text(document["context"]))
-    return "\n".join([title, "", *markdown.table(head, rows), ""])
+    return "\n".join([title(runs.document), "", *markdown.table(head, rows), ""])
+
+
+def experiment(document):
+    return document["experiment"] + ", quick" * document["quick"]
+
+
+def title(document, more=""):
+    return markdown.paragraph(
+        f"{experiment(document)}{more}. {words.context_text(document['context'])}")
 
 
 def _text(values, measure):
