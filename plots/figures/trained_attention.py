@@ -5,9 +5,8 @@ of memory hold of it, and how near p is to 0 and 1.
 import numpy
 from matplotlib import colors
 
-from attnbench.analysis import names, words
-from attnbench.analysis.trained import Runs
-from figures import alignments, style, ticks, trained_errors
+from attnbench.analysis import names, trained, words
+from figures import alignments, histograms, style, ticks, trained_errors
 
 COLUMNS = 3
 LEAST_SHARE = 1e-4  # that is shown
@@ -132,44 +131,22 @@ def draw_p(documents):
 
 
 def _with_p(documents):
-    """[(document, {alternative: histogram [seed, bin]})]"""
-    found = []
-    for document in documents:
-        runs = Runs(document)
-        by_name = {}
-        for name in runs.names:
-            all_seeds = [run["result"].get("p_histogram") for run in runs.finished(name)]
-            if all_seeds and None not in all_seeds:
-                by_name[name] = numpy.array(all_seeds)
-        if by_name:
-            found.append((document, by_name))
-    return found
+    """[(document, {alternative: shares [seed, bin]})]"""
+    found = [(document, histograms.shares(document, "p_histogram")) for document in documents]
+    return [one for one in found if one[1]]
 
 
 def _draw_p(figure, panel, document, by_name):
-    runs, said, handles = Runs(document), [], []
-    looks = style.line_of_each([runs.settings(name)["mechanism"] for name in by_name])
-    named = trained_errors.labels(runs, by_name)
-    for (name, shares), look in zip(by_name.items(), looks):
-        mean = shares.mean(axis=0)
-        label = f"{named[name]} (n = {len(shares)})"
-        handles.append(panel.stairs(
-            mean, numpy.linspace(0, 1, len(mean) + 1), baseline=None, color=look["color"],
-            linestyle=look["linestyle"], linewidth=1.2,
-            label=label))
-        said.append(f"{trained_errors.task(document)}, {label}: "
-                    f"{100 * mean[0]:.0f} % of p below 0.05, "
-                    f"{100 * mean[-1]:.0f} % above 0.95")
+    edges = numpy.linspace(0, 1, trained.BINS["p_histogram"] + 1)
+    found = histograms.draw(figure, panel, document, by_name, edges)
     panel.set_yscale("log")
     panel.set_ylim(LEAST_SHARE, 1)
     ticks.log_ticks(panel.yaxis, LEAST_SHARE, 1, lambda share, _: f"{100 * share:g} %")
-    panel.set_xlim(0, 1)
-    panel.grid(True)
     panel.set_xlabel("p")
     panel.set_ylabel("share in steps of 0.05")
     panel.set_title(trained_errors.task(document))
-    style.legend_below(figure, panel, handles)
-    return said
+    return [f"{trained_errors.task(document)}, {label}: {100 * mean[0]:.0f} % of p below 0.05, "
+            f"{100 * mean[-1]:.0f} % above 0.95" for label, mean in found]
 
 
 _P = (
