@@ -114,19 +114,15 @@ def _draw_truth(panel, title, example, ends, scale, unit):
     for end in ends:
         panel.axvline(end + 0.5, color=style.GRID, linewidth=0.4)
     panel.vlines(ends + 0.5, rows - 0.5, rows + 0.5, color=TRUTH, linewidth=1)
-    choices = list(enumerate(example["choices"], 1))
-    chosen = [(entry + 1, output) for output, entry in choices if entry < length]
+    chosen = alignments.positions(example)
     alignments.draw_choices(panel, chosen, length)
-    alignments.draw_no_choices(
-        panel, [output for output, entry in choices if entry >= length], length)
     panel.set_ylim(num_rows + 0.5, 0.5)
     panel.set_ylabel("output i")
     panel.set_title(title, loc="left", pad=2)
-    if not choices:
+    if not chosen:
         return f"{title}: chooses nothing"
     # An output that chose nothing has waited for the last entry.
-    late = [scale * (min(entry + 1, length) - end)
-            for (_, entry), end in zip(choices, ends)]
+    late = [scale * ((entry or length) - end) for entry, end in zip(chosen, ends)]
     return f"{title}: {numpy.mean(late):.1f} {unit} after the true ends on average"
 
 

@@ -64,13 +64,9 @@ def _draw(documents, runs, member, rows_of, caption):
         panel.set_title(_title(run, member, named))
         panel.set_ylabel(rows_of)
         if member == "attention":
-            chosen = [(entry + 1, output) for output, entry
-                      in enumerate(run["example"]["choices"], 1) if entry < length]
+            chosen = alignments.positions(run["example"])
             alignments.draw_choices(panel, chosen, length)
-            said.append(_attention_said(named[run["name"]], run, table, chosen))
-            nothing = [output for output, entry in enumerate(run["example"]["choices"], 1)
-                       if entry >= length]
-            alignments.draw_no_choices(panel, nothing, length)
+            said.append(_attention_said(named[run["name"]], table, chosen))
         else:
             said.append(_title(run, member, named).replace("\n", ": "))
     for panel in grid.flat[len(runs):]:
@@ -91,11 +87,11 @@ def _title(run, member, named):
     return f"{named[run['name']]}\nspread {spread:.2f}"
 
 
-def _attention_said(name, run, table, chosen):
+def _attention_said(name, table, chosen):
     largest = f"largest weight of an output {table.max(axis=1).mean():.2f} on average"
-    if not run["example"]["choices"]:
+    if not chosen:
         return f"{name}: {largest}"
-    return f"{name}: {len(chosen)} of {len(table)} outputs choose an entry, {largest}"
+    return f"{name}: {len(chosen) - chosen.count(None)} of {len(table)} outputs choose an entry, {largest}"
 
 
 _ALIGNMENTS = (
