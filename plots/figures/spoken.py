@@ -5,7 +5,7 @@ true ends of its symbols: MAD's figure 3 and MoChA's figure 2 with the truth.
 import os
 
 import numpy
-from matplotlib import colors
+from matplotlib import colors, ticker
 
 from attnbench.analysis import words
 from attnbench.analysis.trained import Runs
@@ -62,6 +62,10 @@ def _data(settings):
     return os.path.basename(settings.get("data") or "no name")
 
 
+def has_truth(example):
+    return all(example.get(key) for key in ("frames", "ends", "attention"))
+
+
 def _of_one_source(documents):
     """(document, the first run of each mechanism) with frames, ends and attention of one source:
     that which the most mechanisms have.
@@ -70,7 +74,7 @@ def _of_one_source(documents):
     for place, document in enumerate(documents):
         for run in document["runs"]:
             example = run.get("example", {})
-            if all(example.get(key) for key in ("frames", "ends", "attention")):
+            if has_truth(example):
                 key = (place, str(example["frames"]), *example["ends"])
                 groups.setdefault(key, {}).setdefault(run["settings"]["mechanism"], run)
     (place, *_), group = max(groups.items(), key=lambda one: len(one[1]), default=((0,), {}))
@@ -129,9 +133,7 @@ def _draw_truth(panel, title, example, ends, scale, unit):
 def _set_times(panel, length, scale):
     """Entry j lies from j - 1/2 to j + 1/2, so that time t of entries ends at t + 1/2."""
     total = length * scale
-    step = next((step for power in range(9) for step in (10**power, 2 * 10**power, 5 * 10**power)
-                 if total <= 8 * step), total)
-    times = numpy.arange(0, total + step / 2, step)
+    times = ticker.MaxNLocator(8, steps=(1, 2, 5, 10)).tick_values(0, total)
     times = times[times <= total]
     panel.set_xticks(times / scale + 0.5, [f"{time:g}" for time in times])
 

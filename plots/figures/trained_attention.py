@@ -6,7 +6,7 @@ import numpy
 from matplotlib import colors
 
 from attnbench.analysis import names, trained, words
-from figures import alignments, histograms, style, ticks, trained_errors
+from figures import alignments, histograms, spoken, style, ticks, trained_errors
 
 COLUMNS = 3
 LEAST_SHARE = 1e-4  # that is shown
@@ -33,12 +33,15 @@ def draw_contexts(documents):
 
 
 def _examples(documents, member, kind):
-    """The runs with an example of one sequence, of one shape: those of the most kinds."""
+    """The runs with an example of one sequence, of one shape: those of the most kinds.
+    spoken.py draws attention beside the truth.
+    """
     groups = {}
     for place, document in enumerate(documents):
         for run in document["runs"]:
-            table = run.get("example", {}).get(member)
-            if table:
+            example = run.get("example", {})
+            table = example.get(member)
+            if table and not (member == "attention" and spoken.has_truth(example)):
                 key = (place, *(run["settings"][one] for one in OF_SEQUENCE), len(table))
                 groups.setdefault(key, []).append(run)
     return max(groups.values(), key=lambda runs: len(set(map(kind, runs))), default=[])

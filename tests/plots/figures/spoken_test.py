@@ -9,7 +9,7 @@ import numpy
 from made_up import make_trained, make_trained_run
 from plot_case import PlotTest
 
-from figures import lateness, spoken
+from figures import lateness, spoken, trained_attention
 
 FACTS = {"hash": "0123abcd", "vocabulary": 5, "frame_size": 6, "longest_source": 4, "frame_ms": 30}
 ENDS = [1.5, 3.0]
@@ -141,6 +141,12 @@ class Spoken(PlotTest):
         for word in ("ah", "time, ms", "the true end of the output's symbol", "2 in an entry"):
             self.assertIn(word, self.svg("spoken_alignments"))
         self.assertLess((self.folder / "spoken_alignments.svg").stat().st_size, 300_000)
+
+    def test_an_example_with_its_truth_is_not_drawn_without_it(self):
+        made = document()
+        self.assertFalse(trained_attention.has_alignments([made]))
+        del made["runs"][0]["example"]["ends"]
+        self.assertTrue(trained_attention.has_alignments([made]))
 
     def test_ends_and_choices_stand_at_their_entries(self):
         figure, _ = spoken.draw_alignments([document()])
