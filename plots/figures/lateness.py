@@ -38,9 +38,8 @@ def late_and_error(run):
     """(mean lateness [entries], error [%]) on the speakers that training has not heard, of all
     that is held out if there are none; None without a lateness.
     """
-    of_speakers = run["result"].get("speakers") or []
-    new = [one for one in of_speakers if one.get("in_training") is False]
-    found = [(one.get("lateness"), trained.decoded(one)) for one in new or [run["result"]]]
+    found = [(one.get("lateness"), trained.decoded(one))
+             for one in trained.speakers(run, False) or [run["result"]]]
     if any(lateness is None for lateness, _ in found):
         return None
     return tuple(numpy.mean(found, axis=0).tolist())

@@ -130,13 +130,16 @@ def decoded(evaluation):
     return 100 * (evaluation["soft_error"] if hard is None else hard)
 
 
+def speakers(run, in_training):
+    """Those of its result that training has heard, or has not."""
+    return [one for one in run["result"].get("speakers") or []
+            if one.get("in_training") is in_training]
+
+
 def _of_speakers(in_training):
-    """Takes the percent of error on the speakers that training has heard, or has not: their
-    mean. None without such speakers.
-    """
+    """Takes the mean percent of error on them. None without such speakers."""
     def take(run):
-        of = [one for one in run["result"].get("speakers") or []
-              if one.get("in_training") is in_training]
+        of = speakers(run, in_training)
         return numpy.mean([decoded(one) for one in of]) if of else None
     return take
 
