@@ -161,7 +161,7 @@ def _steps_to_learn(run):
     return min(reached, default=math.inf)
 
 
-PERCENT, SHARE, COUNT, ANY = (0, 100), (0, 1), (0, math.inf), (-math.inf, math.inf)
+PERCENT, SHARE, COUNT = (0, 100), (0, 1), (0, math.inf)
 # Name -> what takes it from a run, and what it lies between.
 MEASURES = {
     "expected": (_percent("soft_error"), PERCENT),
@@ -177,8 +177,6 @@ MEASURES = {
     "undecided": (_undecided, SHARE),
     "entropy": (_given("choice_entropy"), COUNT),
     "variation": (_given("output_variation"), SHARE),
-    "alignment": (_given("alignment_error"), COUNT),
-    "lateness": (_given("lateness"), ANY),
     "spread": (_given("context_spread"), COUNT),
     "steps": (_steps_to_learn, COUNT),
     # All steps where they were not enough: the least that it can take.
