@@ -6,6 +6,7 @@ import math
 
 from made_up import make_cell, make_result, make_trained, make_trained_run
 
+from attnbench.analysis.intervals import student
 from attnbench.judge import ledger, readings
 from attnbench.judge.readings import Document
 
@@ -221,6 +222,8 @@ def trained(quantity, value):
         (measure,) = quantity["of"]["measures"]
         runs = [_trained_run(name, seed, {measure: BASE + size * (-1) ** seed})
                 for seed in range(1, 31) for name, size in ((of, value), (to, 1))]
+    elif quantity.get("statistic") == "t_test":
+        runs = _runs_of_t_test(quantity, value)
     else:
         runs = [
             _trained_run(name, seed, {measure: number + 1e-9 * math.sin(seed * (place + 1))
@@ -228,6 +231,15 @@ def trained(quantity, value):
             for seed in (1, 2)
             for place, (name, numbers) in enumerate(_numbers(quantity, value).items())]
     return make_trained(quantity["from"].removeprefix("trained_"), runs)
+
+
+def _runs_of_t_test(quantity, value):
+    """Eight seeds 1 above and below their mean: the variance of a mean is 1 / 7."""
+    (of,), (to,) = (quantity[side]["alternatives"] for side in ("of", "to"))
+    (measure,) = quantity["of"]["measures"]
+    apart = student(14, value / 2) * math.sqrt(2 / 7)
+    return [_trained_run(name, seed, {measure: BASE + more + (-1) ** seed})
+            for seed in range(1, 9) for name, more in ((of, apart), (to, 0))]
 
 
 def content(quantity, kind_of_document, value):

@@ -148,6 +148,14 @@ class Deviations:
         return self.at(miss).value / self.at(miss).low - 1
 
 
+def p_of_t_test(of, to):
+    """Gives the p-value of Student's unpaired t-test: how often means would be at least as far
+    apart if chance alone moved them.
+    """
+    from scipy import stats  # takes longer to import than all else here
+    return float(stats.ttest_ind(of, to).pvalue)
+
+
 def student(degrees, tail):
     """Gives what Student's t exceeds with the probability `tail`, to 1e-13 of it."""
     found = -float(special.stdtrit(degrees, tail))

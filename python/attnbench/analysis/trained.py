@@ -193,7 +193,7 @@ class Quantity:
     """A number that the ledger asks for."""
 
     labels: dict
-    of_seeds: object  # intervals.Seeds or Deviations; None: there is no number
+    of_seeds: object  # intervals' Seeds, Deviations, exact Estimate; None: there is no number
     why: str  # why there is none, or why it decides nothing
     places: list  # of its runs in the document
     seeds: tuple = ()  # what each of them gives
@@ -249,6 +249,8 @@ def _quantity(runs, of, to, per, bounds, statistic):
         if not found.are_there():
             return Quantity(labels, None, why or "all of its seeds are alike", places)
         return Quantity(labels, found, why, places)
+    if statistic == "t_test":
+        return Quantity(labels, intervals.Estimate(intervals.p_of_t_test(*columns)), why, places)
     each = values = columns[0]
     if to is not None:
         if columns[1].mean() == 0:

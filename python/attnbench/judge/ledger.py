@@ -101,7 +101,7 @@ def _check_sides(quantity, where):
             f"{' and '.join(map(str, sorted(lengths)))} names; they must have as many, "
             "or one")
     if quantity.get("statistic") and not to:
-        raise load.DataError(where, "a deviation is over another: `to` is missing")
+        raise load.DataError(where, "a statistic compares two alternatives: `to` is missing")
 
 
 def _check_rule(part, where):

@@ -7,6 +7,7 @@ from functools import partial
 
 from attnbench.analysis import load
 from attnbench.analysis import trained as of_training
+from attnbench.analysis.intervals import Estimate
 from attnbench.judge import readings
 from attnbench.judge.readings import Reading, Readings, of_chance
 
@@ -93,6 +94,8 @@ def _trained(document, one, miss):
     if one.of_seeds is None:
         return Reading(one.labels, why=one.why, evidence=evidence)
     span = one.of_seeds.at(miss)
+    if isinstance(one.of_seeds, Estimate):
+        return Reading(one.labels, span.value, why=one.why, evidence=evidence)
     return Reading(
         one.labels, span.value, (span.low, span.high), one.why, evidence,
         seeds=one.seeds, least_effect=one.of_seeds.half_width(miss))

@@ -165,6 +165,15 @@ class TrainedTest(unittest.TestCase):
         (one,) = quantities(runs, side("a", **decoded), side("b"), statistic="deviation")
         self.assertEqual((one.of_seeds, one.why), (None, "all of its seeds are alike"))
 
+    def test_a_t_test_takes_runs_for_independent(self):
+        runs = [make_trained_run(name, seed, base + seed)
+                for seed in range(1, 5) for name, base in (("a", 12), ("b", 10))]
+        (one,) = quantities(runs, side("a", measures=["decoded"]), side("b"),
+                            statistic="t_test")
+        # Means 2 apart, variances of 5 / 3: t = 2 / sqrt(5 / 6) = 2.191 of 6 degrees.
+        self.assertAlmostEqual(value(one), 0.0710, 4)
+        self.assertEqual(one.of_seeds.at(0.1), one.of_seeds.at(0.5))
+
     def test_contexts_are_found_by_their_names(self):
         runs = trained.Runs(make_trained("copy", [
             make_trained_run(name, 1, 1) for name in
