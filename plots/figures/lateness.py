@@ -30,7 +30,10 @@ def draw_errors(documents):
     said, handles = [], {}
     for panel, document in zip(grid[0], shown):
         said += _draw_errors(panel, document, handles)
-    style.add_foot(figure, _ERRORS + words.contexts_text(shown), handles.values())
+    new = sorted({one["speaker"] for document in shown for runs in _late(document).values()
+                  for run in runs for one in trained.speakers(run, False)})
+    style.add_foot(figure, _ERRORS.format(", ".join(new) or "none")
+                   + words.contexts_text(shown), handles.values())
     return figure, said
 
 
@@ -88,9 +91,9 @@ def _draw_errors(panel, document, handles):
 _ERRORS = (
     "How late an output chooses its entry after the true end of its symbol, on average, given the "
     "symbols before, and the error of decoding, both on speakers that training has not heard where "
-    "the data have some: the further down and left the better. What chooses nothing waits for the "
-    "last entry. Its axis is logarithmic from 100 ms (or 3 entries) on. Small marks: each seed; "
-    "large: their mean. "
+    "the data have some (here {}): the further down and left the better. What chooses nothing waits "
+    "for the last entry. Its axis is logarithmic from 100 ms (or 3 entries) on. Small marks: each "
+    "seed; large: their mean. "
 )
 
 

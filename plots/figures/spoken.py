@@ -7,7 +7,7 @@ import os
 import numpy
 from matplotlib import colors, ticker
 
-from attnbench.analysis import words
+from attnbench.analysis import trained, words
 from attnbench.analysis.trained import Runs
 from figures import alignments, lateness, style, trained_errors
 
@@ -49,7 +49,7 @@ def draw_alignments(documents):
     settings = shown[0]["settings"]
     source = (settings.get("data_facts") or {}).get("source")
     caption = (f"Trained: {trained_errors.task(document)}, {_data(settings)}. "
-               + _ALIGNMENTS.format(f", {stacked} in an entry" * (stacked > 1))
+               + _ALIGNMENTS.format(_speaker(shown[0]), f", {stacked} in an entry" * (stacked > 1))
                + (f"Data: {source}. " if source else ""))
     truth = style.handle("the true end of the output's symbol",
                          {"color": TRUTH, "marker": "|", "linestyle": "none"})
@@ -60,6 +60,12 @@ def draw_alignments(documents):
 
 def _data(settings):
     return os.path.basename(settings.get("data") or "no name")
+
+
+def _speaker(run):
+    name = run["example"].get("speaker")
+    new = any(one["speaker"] == name for one in trained.speakers(run, False))
+    return "" if name is None else f" of speaker {name}" + " whom training has not heard" * new
 
 
 def has_truth(example):
@@ -139,7 +145,8 @@ def _set_times(panel, length, scale):
 
 
 _ALIGNMENTS = (
-    "One held-out source, given its symbols; of each mechanism the first alternative that has it. Top: "
-    "its frames{}, with the true symbols and their ends. Below: expected weight of an entry (square-root "
-    "scale). The threshold chooses. "
+    "One held-out source{}, given its symbols; of each mechanism the first alternative that has it. "
+    "Top: its frames{}, with the true symbols and their ends. The windows of an entry's frames may "
+    "reach behind its end, those of the spoken phones of corpora.py by 15 ms. Below: expected weight of "
+    "an entry (square-root scale). The threshold chooses. "
 )

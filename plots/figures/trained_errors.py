@@ -117,7 +117,7 @@ def _draw_noise(panel, document, of_panel, drawn):
 _NOISE = (
     "Token error rate of the same models by the expectation, by the threshold (an output takes the "
     "first entry with p of at least 1/2) and by choices drawn with probability p. "
-    "Dots: the mean over n seeds; dashes: each seed. "
+    "Large marks: the mean over n seeds; dashes: each seed. "
 )
 
 
