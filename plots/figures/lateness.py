@@ -13,7 +13,7 @@ COLUMNS = 2
 
 def unit_of(runs):
     """("ms", milliseconds of an entry) where all runs have the same, else ("entries", 1)."""
-    time, *others = {(run["settings"].get("data_facts") or {}).get("frame_ms") for run in runs}
+    time, *others = set(map(trained.entry_ms, runs))
     return ("entries", 1) if others or time is None else ("ms", time)
 
 

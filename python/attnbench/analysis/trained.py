@@ -124,6 +124,19 @@ def _percent(member):
     return take
 
 
+def entry_ms(run):
+    """Milliseconds of an entry of own data; None if they do not say it."""
+    return (run["settings"].get("data_facts") or {}).get("frame_ms")
+
+
+def _ms(member):
+    """Takes entries as milliseconds."""
+    def take(run):
+        value, time = run["result"].get(member), entry_ms(run)
+        return None if None in (value, time) else value * time
+    return take
+
+
 def decoded(evaluation):
     """Percent of error of a result or a point of a curve."""
     hard = evaluation["hard_error"]
@@ -161,7 +174,7 @@ def _steps_to_learn(run):
     return min(reached, default=math.inf)
 
 
-PERCENT, SHARE, COUNT = (0, 100), (0, 1), (0, math.inf)
+PERCENT, SHARE, COUNT, ANY = (0, 100), (0, 1), (0, math.inf), (-math.inf, math.inf)
 # Name -> what takes it from a run, and what it lies between.
 MEASURES = {
     "expected": (_percent("soft_error"), PERCENT),
@@ -177,6 +190,11 @@ MEASURES = {
     "undecided": (_undecided, SHARE),
     "entropy": (_given("choice_entropy"), COUNT),
     "variation": (_given("output_variation"), SHARE),
+    "alignment_ms": (_ms("alignment_error"), COUNT),
+    "lateness_ms": (_ms("lateness"), ANY),
+    "ap": (_given("average_proportion"), SHARE),
+    "al_ms": (_ms("average_lagging"), ANY),
+    "dal_ms": (_ms("differentiable_average_lagging"), ANY),
     "spread": (_given("context_spread"), COUNT),
     "steps": (_steps_to_learn, COUNT),
     # All steps where they were not enough: the least that it can take.
