@@ -289,8 +289,8 @@ FIGURES = {
         trained_attention.draw_alignments,
         trained_attention.has_alignments,
         "trained",
-        "runs with an example, of which those of the most mechanisms on one sequence "
-        "are shown",
+        "runs with an example, but no frames with ends, of which those of the most "
+        "mechanisms on one sequence are shown",
     ),
     "context_weights": Entry(
         trained_attention.draw_contexts,

@@ -92,7 +92,6 @@ def _titles(decoded):
 def _draw_panel(axes, document, matrix, norm, title):
     num_outputs, length = matrix.shape
     image = draw_weights(axes, matrix, norm)
-    chosen, nothing = [], []
     for output, (first, count) in enumerate(_inspected(document), start=1):
         if count:
             axes.add_patch(
@@ -105,13 +104,8 @@ def _draw_panel(axes, document, matrix, norm, title):
                     linewidth=min(0.5, 12 / num_outputs),
                 )
             )
-        position = document["steps"][output - 1]["position"]
-        if position is not None:
-            chosen.append((position, output))
-        elif _chooses(document):
-            nothing.append(output)
-    draw_choices(axes, chosen, length)
-    draw_no_choices(axes, nothing, length)
+    if _chooses(document):
+        draw_choices(axes, [step["position"] for step in document["steps"]], length)
     axes.set_ylabel("output i")
     axes.set_title(names.label(title))
     return image
@@ -137,8 +131,17 @@ def draw_weights(axes, matrix, norm):
     return image
 
 
+def positions(example):
+    """The entry that each output of a trained run's example chose, from 1; None: none."""
+    length = len(example["attention"][0])
+    return [entry + 1 if entry < length else None for entry in example["choices"]]
+
+
 def draw_choices(axes, chosen, length):
-    """Draws a dot at each (entry, output), both from 1."""
+    """Draws a dot at the entry, from 1, of each output; of None a cross behind the last."""
+    outputs = list(enumerate(chosen, 1))
+    chosen = [(entry, output) for output, entry in outputs if entry is not None]
+    nothing = [output for output, entry in outputs if entry is None]
     if chosen:
         axes.plot(
             *zip(*chosen),
@@ -149,12 +152,8 @@ def draw_choices(axes, chosen, length):
             color=MARK,
             markeredgewidth=0,
         )
-
-
-def draw_no_choices(axes, outputs, length):
-    """Marks outputs that chose nothing, behind the last entry."""
-    if outputs:
-        axes.plot([length + 1] * len(outputs), outputs, **NOTHING, clip_on=False)
+    if nothing:
+        axes.plot([length + 1] * len(nothing), nothing, **NOTHING, clip_on=False)
 
 
 def choice_handles():

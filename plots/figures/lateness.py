@@ -6,14 +6,14 @@ import numpy
 
 from attnbench.analysis import names, trained, words
 from attnbench.analysis.trained import Runs
-from figures import style, trained_errors
+from figures import histograms, style, trained_errors
 
 COLUMNS = 2
 
 
 def unit_of(runs):
     """("ms", milliseconds of an entry) where all runs have the same, else ("entries", 1)."""
-    time, *others = {(run["settings"].get("data_facts") or {}).get("frame_ms") for run in runs}
+    time, *others = set(map(trained.entry_ms, runs))
     return ("entries", 1) if others or time is None else ("ms", time)
 
 
@@ -30,7 +30,10 @@ def draw_errors(documents):
     said, handles = [], {}
     for panel, document in zip(grid[0], shown):
         said += _draw_errors(panel, document, handles)
-    style.add_foot(figure, _ERRORS + words.contexts_text(shown), handles.values())
+    new = sorted({one["speaker"] for document in shown for runs in _late(document).values()
+                  for run in runs for one in trained.speakers(run, False)})
+    style.add_foot(figure, _ERRORS.format(", ".join(new) or "none")
+                   + words.contexts_text(shown), handles.values())
     return figure, said
 
 
@@ -38,9 +41,8 @@ def late_and_error(run):
     """(mean lateness [entries], error [%]) on the speakers that training has not heard, of all
     that is held out if there are none; None without a lateness.
     """
-    of_speakers = run["result"].get("speakers") or []
-    new = [one for one in of_speakers if one.get("in_training") is False]
-    found = [(one.get("lateness"), trained.decoded(one)) for one in new or [run["result"]]]
+    found = [(one.get("lateness"), trained.decoded(one))
+             for one in trained.speakers(run, False) or [run["result"]]]
     if any(lateness is None for lateness, _ in found):
         return None
     return tuple(numpy.mean(found, axis=0).tolist())
@@ -58,7 +60,7 @@ def _draw_errors(panel, document, handles):
     by_name = _late(document)
     unit, scale = unit_of(sum(by_name.values(), []))
     said = []
-    for name, label, look in _labelled(document, by_name):
+    for name, label, look in trained_errors.labelled(document, by_name):
         found = numpy.array([late_and_error(run) for run in by_name[name]]) * (scale, 1)
         look = {**look, "linestyle": "none"}
         panel.plot(*found.T, **{**look, "alpha": 0.4, "markersize": 2.5, "markeredgewidth": 0.5})
@@ -86,23 +88,12 @@ def _draw_errors(panel, document, handles):
     return said
 
 
-def _labelled(document, by_name):
-    """(alternative, words with its number of seeds, look) of each alternative."""
-    runs = Runs(document)
-    named = trained_errors.labels(runs, by_name)
-    looks = style.line_of_each([runs.settings(name)["mechanism"] for name in by_name])
-    for (name, shown), look in zip(by_name.items(), looks):
-        lost = len(runs.seeds(name)) - len(runs.finished(name))
-        diverged = f", {lost} diverged" if lost else ""
-        yield name, f"{named[name]} (n = {len(shown)}{diverged})", look
-
-
 _ERRORS = (
     "How late an output chooses its entry after the true end of its symbol, on average, given the "
     "symbols before, and the error of decoding, both on speakers that training has not heard where "
-    "the data have some: the further down and left the better. What chooses nothing waits for the "
-    "last entry. Its axis is logarithmic from 100 ms (or 3 entries) on. Small marks: each seed; "
-    "large: their mean. "
+    "the data have some (here {}): the further down and left the better. What chooses nothing waits "
+    "for the last entry. Its axis is logarithmic from 100 ms (or 3 entries) on. Small marks: each "
+    "seed; large: their mean. "
 )
 
 
@@ -117,7 +108,7 @@ def draw_histogram(documents):
     shown = _histograms(documents)
     columns = min(COLUMNS, len(shown))
     figure, grid = style.new_figure(-(-len(shown) // columns), columns, 2.3)
-    top = max(shares.max() for *_, by_name in shown for shares, _ in by_name.values())
+    top = max(shares.max() for *_, by_name in shown for shares in by_name.values())
     used = [one for one in documents if any(one is document for document, *_ in shown)]
     said = []
     for panel, (document, mechanism, by_name) in zip(grid.flat, shown):
@@ -137,17 +128,12 @@ def draw_histogram(documents):
 
 
 def _histograms(documents):
-    """[(document, mechanism, {alternative: (shares [seed, bin], runs)})]"""
+    """[(document, mechanism, {alternative: shares [seed, bin]})]"""
     found = {}
     for place, document in enumerate(documents):
-        runs = Runs(document)
-        for name in runs.names:
-            finished = [run for run in runs.finished(name)
-                        if run["result"].get("lateness_histogram")]
-            if finished:
-                shares = numpy.array([run["result"]["lateness_histogram"] for run in finished])
-                mechanism = runs.settings(name)["mechanism"]
-                found.setdefault((place, mechanism), {})[name] = shares, finished
+        settings = Runs(document).settings
+        for name, shares in histograms.shares(document, "lateness_histogram").items():
+            found.setdefault((place, settings(name)["mechanism"]), {})[name] = shares
     return [(documents[place], mechanism, by_name)
             for (place, mechanism), by_name in found.items()]
 
@@ -158,31 +144,23 @@ def _percents(top):
 
 
 def _draw_histogram(figure, panel, document, by_name):
-    unit, scale = unit_of(sum((runs for _, runs in by_name.values()), []))
-    said, handles = [], []
-    for name, label, look in _labelled(document, {
-            name: runs for name, (_, runs) in by_name.items()}):
-        mean = by_name[name][0].mean(axis=0)
-        most = len(mean) // 2
-        edges = (numpy.arange(len(mean) + 1) - most - 0.5) * scale
-        handles.append(panel.stairs(
-            mean, edges, baseline=None, color=look["color"], linestyle=look["linestyle"],
-            linewidth=1.1, label=label))
-        said.append(f"{trained_errors.task(document)}, {label}: {100 * mean[0]:.1f} % of symbols "
-                    f"{most * scale:g} {unit} early or earlier, {100 * mean[-1]:.1f} % "
-                    f"{most * scale:g} {unit} late or later")
+    runs = Runs(document)
+    unit, scale = unit_of(sum(map(runs.finished, by_name), []))
+    bins = trained.BINS["lateness_histogram"]
+    most = bins // 2 * scale
+    found = histograms.draw(figure, panel, document, by_name,
+                            (numpy.arange(bins + 1) - bins / 2) * scale)
     panel.axvline(0, color="#7F7F7F", linewidth=0.8)
-    panel.set_xlim(edges[0], edges[-1])
-    ticks = numpy.linspace(-most, most, 5) * scale
+    ticks = numpy.linspace(-most, most, 5)
     texts = [f"{tick:g}" for tick in ticks]
     texts[0] += "\nor earlier"
     texts[-1] += "\nor later"
     panel.set_xticks(ticks, texts)
-    panel.grid(True)
     panel.set_xlabel(f"lateness, {unit}", labelpad=-4)
     panel.set_ylabel("share of symbols")
-    style.legend_below(figure, panel, handles)
-    return said
+    return [f"{trained_errors.task(document)}, {label}: {100 * mean[0]:.1f} % of symbols "
+            f"{most:g} {unit} early or earlier, {100 * mean[-1]:.1f} % {most:g} {unit} late or later"
+            for label, mean in found]
 
 
 _HISTOGRAM = (

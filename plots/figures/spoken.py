@@ -5,9 +5,9 @@ true ends of its symbols: MAD's figure 3 and MoChA's figure 2 with the truth.
 import os
 
 import numpy
-from matplotlib import colors
+from matplotlib import colors, ticker
 
-from attnbench.analysis import words
+from attnbench.analysis import trained, words
 from attnbench.analysis.trained import Runs
 from figures import alignments, lateness, style, trained_errors
 
@@ -49,7 +49,7 @@ def draw_alignments(documents):
     settings = shown[0]["settings"]
     source = (settings.get("data_facts") or {}).get("source")
     caption = (f"Trained: {trained_errors.task(document)}, {_data(settings)}. "
-               + _ALIGNMENTS.format(f", {stacked} in an entry" * (stacked > 1))
+               + _ALIGNMENTS.format(_speaker(shown[0]), f", {stacked} in an entry" * (stacked > 1))
                + (f"Data: {source}. " if source else ""))
     truth = style.handle("the true end of the output's symbol",
                          {"color": TRUTH, "marker": "|", "linestyle": "none"})
@@ -62,6 +62,16 @@ def _data(settings):
     return os.path.basename(settings.get("data") or "no name")
 
 
+def _speaker(run):
+    name = run["example"].get("speaker")
+    new = any(one["speaker"] == name for one in trained.speakers(run, False))
+    return "" if name is None else f" of speaker {name}" + " whom training has not heard" * new
+
+
+def has_truth(example):
+    return all(example.get(key) for key in ("frames", "ends", "attention"))
+
+
 def _of_one_source(documents):
     """(document, the first run of each mechanism) with frames, ends and attention of one source:
     that which the most mechanisms have.
@@ -70,7 +80,7 @@ def _of_one_source(documents):
     for place, document in enumerate(documents):
         for run in document["runs"]:
             example = run.get("example", {})
-            if all(example.get(key) for key in ("frames", "ends", "attention")):
+            if has_truth(example):
                 key = (place, str(example["frames"]), *example["ends"])
                 groups.setdefault(key, {}).setdefault(run["settings"]["mechanism"], run)
     (place, *_), group = max(groups.items(), key=lambda one: len(one[1]), default=((0,), {}))
@@ -114,34 +124,29 @@ def _draw_truth(panel, title, example, ends, scale, unit):
     for end in ends:
         panel.axvline(end + 0.5, color=style.GRID, linewidth=0.4)
     panel.vlines(ends + 0.5, rows - 0.5, rows + 0.5, color=TRUTH, linewidth=1)
-    choices = list(enumerate(example["choices"], 1))
-    chosen = [(entry + 1, output) for output, entry in choices if entry < length]
+    chosen = alignments.positions(example)
     alignments.draw_choices(panel, chosen, length)
-    alignments.draw_no_choices(
-        panel, [output for output, entry in choices if entry >= length], length)
     panel.set_ylim(num_rows + 0.5, 0.5)
     panel.set_ylabel("output i")
     panel.set_title(title, loc="left", pad=2)
-    if not choices:
+    if not chosen:
         return f"{title}: chooses nothing"
     # An output that chose nothing has waited for the last entry.
-    late = [scale * (min(entry + 1, length) - end)
-            for (_, entry), end in zip(choices, ends)]
+    late = [scale * ((entry or length) - end) for entry, end in zip(chosen, ends)]
     return f"{title}: {numpy.mean(late):.1f} {unit} after the true ends on average"
 
 
 def _set_times(panel, length, scale):
     """Entry j lies from j - 1/2 to j + 1/2, so that time t of entries ends at t + 1/2."""
     total = length * scale
-    step = next((step for power in range(9) for step in (10**power, 2 * 10**power, 5 * 10**power)
-                 if total <= 8 * step), total)
-    times = numpy.arange(0, total + step / 2, step)
+    times = ticker.MaxNLocator(8, steps=(1, 2, 5, 10)).tick_values(0, total)
     times = times[times <= total]
     panel.set_xticks(times / scale + 0.5, [f"{time:g}" for time in times])
 
 
 _ALIGNMENTS = (
-    "One held-out source, given its symbols; of each mechanism the first alternative that has it. Top: "
-    "its frames{}, with the true symbols and their ends. Below: expected weight of an entry (square-root "
-    "scale). The threshold chooses. "
+    "One held-out source{}, given its symbols; of each mechanism the first alternative that has it. "
+    "Top: its frames{}, with the true symbols and their ends. The windows of an entry's frames may "
+    "reach behind its end, those of the spoken phones of corpora.py by 15 ms. Below: expected weight of "
+    "an entry (square-root scale). The threshold chooses. "
 )

@@ -5,9 +5,8 @@ of memory hold of it, and how near p is to 0 and 1.
 import numpy
 from matplotlib import colors
 
-from attnbench.analysis import names, words
-from attnbench.analysis.trained import Runs
-from figures import alignments, style, ticks, trained_errors
+from attnbench.analysis import names, trained, words
+from figures import alignments, histograms, spoken, style, ticks, trained_errors
 
 COLUMNS = 3
 LEAST_SHARE = 1e-4  # that is shown
@@ -34,12 +33,15 @@ def draw_contexts(documents):
 
 
 def _examples(documents, member, kind):
-    """The runs with an example of one sequence, of one shape: those of the most kinds."""
+    """The runs with an example of one sequence, of one shape: those of the most kinds.
+    spoken.py draws attention beside the truth.
+    """
     groups = {}
     for place, document in enumerate(documents):
         for run in document["runs"]:
-            table = run.get("example", {}).get(member)
-            if table:
+            example = run.get("example", {})
+            table = example.get(member)
+            if table and not (member == "attention" and spoken.has_truth(example)):
                 key = (place, *(run["settings"][one] for one in OF_SEQUENCE), len(table))
                 groups.setdefault(key, []).append(run)
     return max(groups.values(), key=lambda runs: len(set(map(kind, runs))), default=[])
@@ -65,13 +67,9 @@ def _draw(documents, runs, member, rows_of, caption):
         panel.set_title(_title(run, member, named))
         panel.set_ylabel(rows_of)
         if member == "attention":
-            chosen = [(entry + 1, output) for output, entry
-                      in enumerate(run["example"]["choices"], 1) if entry < length]
+            chosen = alignments.positions(run["example"])
             alignments.draw_choices(panel, chosen, length)
-            said.append(_attention_said(named[run["name"]], run, table, chosen))
-            nothing = [output for output, entry in enumerate(run["example"]["choices"], 1)
-                       if entry >= length]
-            alignments.draw_no_choices(panel, nothing, length)
+            said.append(_attention_said(named[run["name"]], table, chosen))
         else:
             said.append(_title(run, member, named).replace("\n", ": "))
     for panel in grid.flat[len(runs):]:
@@ -92,11 +90,11 @@ def _title(run, member, named):
     return f"{named[run['name']]}\nspread {spread:.2f}"
 
 
-def _attention_said(name, run, table, chosen):
+def _attention_said(name, table, chosen):
     largest = f"largest weight of an output {table.max(axis=1).mean():.2f} on average"
-    if not run["example"]["choices"]:
+    if not chosen:
         return f"{name}: {largest}"
-    return f"{name}: {len(chosen)} of {len(table)} outputs choose an entry, {largest}"
+    return f"{name}: {len(chosen) - chosen.count(None)} of {len(table)} outputs choose an entry, {largest}"
 
 
 _ALIGNMENTS = (
@@ -132,44 +130,22 @@ def draw_p(documents):
 
 
 def _with_p(documents):
-    """[(document, {alternative: histogram [seed, bin]})]"""
-    found = []
-    for document in documents:
-        runs = Runs(document)
-        by_name = {}
-        for name in runs.names:
-            all_seeds = [run["result"].get("p_histogram") for run in runs.finished(name)]
-            if all_seeds and None not in all_seeds:
-                by_name[name] = numpy.array(all_seeds)
-        if by_name:
-            found.append((document, by_name))
-    return found
+    """[(document, {alternative: shares [seed, bin]})]"""
+    found = [(document, histograms.shares(document, "p_histogram")) for document in documents]
+    return [one for one in found if one[1]]
 
 
 def _draw_p(figure, panel, document, by_name):
-    runs, said, handles = Runs(document), [], []
-    looks = style.line_of_each([runs.settings(name)["mechanism"] for name in by_name])
-    named = trained_errors.labels(runs, by_name)
-    for (name, shares), look in zip(by_name.items(), looks):
-        mean = shares.mean(axis=0)
-        label = f"{named[name]} (n = {len(shares)})"
-        handles.append(panel.stairs(
-            mean, numpy.linspace(0, 1, len(mean) + 1), baseline=None, color=look["color"],
-            linestyle=look["linestyle"], linewidth=1.2,
-            label=label))
-        said.append(f"{trained_errors.task(document)}, {label}: "
-                    f"{100 * mean[0]:.0f} % of p below 0.05, "
-                    f"{100 * mean[-1]:.0f} % above 0.95")
+    edges = numpy.linspace(0, 1, trained.BINS["p_histogram"] + 1)
+    found = histograms.draw(figure, panel, document, by_name, edges)
     panel.set_yscale("log")
     panel.set_ylim(LEAST_SHARE, 1)
     ticks.log_ticks(panel.yaxis, LEAST_SHARE, 1, lambda share, _: f"{100 * share:g} %")
-    panel.set_xlim(0, 1)
-    panel.grid(True)
     panel.set_xlabel("p")
     panel.set_ylabel("share in steps of 0.05")
     panel.set_title(trained_errors.task(document))
-    style.legend_below(figure, panel, handles)
-    return said
+    return [f"{trained_errors.task(document)}, {label}: {100 * mean[0]:.0f} % of p below 0.05, "
+            f"{100 * mean[-1]:.0f} % above 0.95" for label, mean in found]
 
 
 _P = (

@@ -23,6 +23,19 @@ def labels(runs, of):
     return names.runs({name: runs.settings(name) for name in of})
 
 
+def labelled(document, by_name):
+    """(alternative, words with its number of seeds, look) of each of {alternative: something
+    of each seed}.
+    """
+    runs = Runs(document)
+    named = labels(runs, by_name)
+    looks = style.line_of_each([runs.settings(name)["mechanism"] for name in by_name])
+    for (name, shown), look in zip(by_name.items(), looks):
+        lost = len(runs.seeds(name)) - len(runs.finished(name))
+        diverged = f", {lost} diverged" if lost else ""
+        yield name, f"{named[name]} (n = {len(shown)}{diverged})", look
+
+
 def set_errors(axis):
     """Percent: logarithmic down to 1, linear from there to 0."""
     axis.axes.set_yscale("symlog", linthresh=1)
@@ -104,7 +117,7 @@ def _draw_noise(panel, document, of_panel, drawn):
 _NOISE = (
     "Token error rate of the same models by the expectation, by the threshold (an output takes the "
     "first entry with p of at least 1/2) and by choices drawn with probability p. "
-    "Dots: the mean over n seeds; dashes: each seed. "
+    "Large marks: the mean over n seeds; dashes: each seed. "
 )
 
 

@@ -2,12 +2,13 @@
 
 examples:
   plots/predictors.py clipping.json
-  plots/predictors.py results/training/clipping.json --into docs/clipping.md
+  plots/predictors.py results/training/clipping.json results/training/g2p.json \\
+    results/training/energies.json results/training/guide.json --into docs/clipping.md
 
 The loss of a run is its error by the threshold less that by the expectation. The table has
-Spearman's rank correlation of each number with the loss, over all runs that choose, with
-its 95 % interval, of 2,000 samples of alternatives, drawn with replacement, each with all of
-its seeds.
+Spearman's rank correlation of each number with the loss, over all runs of a result that
+choose, with its 95 % interval, of 2,000 samples of its alternatives, drawn with replacement,
+each with all of its seeds. Each result has a column.
 
 With --into the table also goes between the lines <!-- predictors --> and
 <!-- /predictors --> of a file.
@@ -15,8 +16,8 @@ With --into the table also goes between the lines <!-- predictors --> and
 
 import numpy
 
-from attnbench.analysis import command, intervals, load, series, trained, words
-from pages import markdown, page
+from attnbench.analysis import command, intervals, load, series, trained
+from pages import markdown, page, trained_table
 
 BEGIN, END = "<!-- predictors -->\n", "<!-- /predictors -->\n"
 SAMPLES = 2000
@@ -30,25 +31,29 @@ PREDICTORS = {
 }
 
 
-def table(runs, path):
-    losses = [(name, runs.values(name, "lost")) for name in runs.names]
-    losses = [(name, lost) for name, lost in losses if lost is not None]
-    shown = {measure: [runs.values(name, measure) for name, _ in losses]
-             for measure in PREDICTORS}
-    shown = {measure: numbers for measure, numbers in shown.items()
-             if not any(of_seeds is None for of_seeds in numbers)}
-    if len(losses) < 3 or not shown:
+def table(documents):
+    """Of (document, its path)s: a column each."""
+    counts, columns = zip(*(_of_runs(trained.Runs(document), path) for document, path in documents))
+    titles = [trained_table.title(document, f", {count}")
+              for (document, _), count in zip(documents, counts)]
+    rows = [[words_of, *(texts.get(measure, markdown.NONE) for texts in columns)]
+            for measure, words_of in PREDICTORS.items() if any(measure in one for one in columns)]
+    head = ("rank correlation of the loss with",
+            *(markdown.text(trained_table.experiment(document)) for document, _ in documents))
+    return "\n".join(["\n\n".join(titles), "", *markdown.table(head, rows), ""])
+
+
+def _of_runs(runs, path):
+    """(what they are of, {measure that all of them have: its correlation})"""
+    losses = {name: runs.values(name, "lost") for name in runs.names}
+    losses = {name: lost for name, lost in losses.items() if lost is not None}
+    shown = {measure: [runs.values(name, measure) for name in losses] for measure in PREDICTORS}
+    lost = list(losses.values())
+    texts = {measure: _text(*correlation(numbers, lost)) for measure, numbers in shown.items()
+             if len(lost) >= 3 and not any(of_seeds is None for of_seeds in numbers)}
+    if not texts:
         raise load.DataError(path, "has no three alternatives that choose, with numbers of p")
-    lost = [values for _, values in losses]
-    rows = [[PREDICTORS[measure], _text(*correlation(numbers, lost))]
-            for measure, numbers in shown.items()]
-    document = runs.document
-    title = markdown.paragraph(
-        f"{document['experiment']}{', quick' if document['quick'] else ''}, "
-        f"{sum(map(len, lost))} runs of {command.counted(len(lost), 'alternative')}. "
-        + words.context_text(document["context"]))
-    head = ("number of a trained model", "rank correlation with the loss")
-    return "\n".join([title, "", *markdown.table(head, rows), ""])
+    return f"{sum(map(len, lost))} runs of {command.counted(len(lost), 'alternative')}", texts
 
 
 def correlation(numbers, lost):
@@ -71,11 +76,11 @@ def _text(value, low, high):
 
 def main(arguments=None):
     parser = command.parser("predictors.py", __doc__)
-    parser.add_argument("file", metavar="RESULT")
+    parser.add_argument("files", metavar="RESULT", nargs="+")
     parser.add_argument("--into", metavar="FILE", help="e.g. docs/clipping.md")
     options = parser.parse_args(arguments)
 
     def make():
-        return table(trained.Runs(load.read(options.file, "trained")), options.file)
+        return table([(load.read(path, "trained"), path) for path in options.files])
 
     return page.print_into(parser.prog, make, options.into, BEGIN, END)

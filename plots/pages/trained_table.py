@@ -11,6 +11,11 @@ to 0.95, `mass` the probability that an output chooses an entry, `spread` that o
 contexts of memory over the source, `steps` how many it takes to 20 % of error, by the
 curve. Columns that say nothing of any alternative are left out.
 
+A result with speakers has a second table: errors, by the threshold if there is a choice, on
+speakers that training has heard and on those that it has not, the mean over them. Of all that is
+held out it has the alignment error and lateness of choices against the true ends, and AP,
+AL and DAL of the same choices. Times are in milliseconds, of data that have a `frame_ms`.
+
 With --into FILE the table also goes between the lines <!-- trained NAME --> and
 <!-- /trained NAME --> of a file, NAME being the result's without .json.
 """
@@ -27,24 +32,42 @@ from pages import markdown, page
 COLUMNS = {"expected": ("expected, %", 2), "threshold": ("threshold, %", 2),
            "beam": ("beam, %", 2), "sampled": ("sampled, %", 2),
            "discrete": ("discrete", 3), "mass": ("mass", 3), "spread": ("spread", 2),
-           "steps": ("steps", 0)}
+           "steps": ("steps", 0),
+           "heard": ("speakers heard, %", 2), "unheard": ("not heard, %", 2),
+           "alignment_ms": ("alignment error, ms", 0), "lateness_ms": ("lateness, ms", 0),
+           "ap": ("AP", 2), "al_ms": ("AL, ms", 0), "dal_ms": ("DAL, ms", 0)}
+# Those of a second table, of a result that names speakers.
+SPOKEN = ("heard", "unheard", "alignment_ms", "lateness_ms", "ap", "al_ms", "dal_ms")
 
 
 def table(runs):
+    lines = [title(runs.document), "",
+             *_table(runs, [measure for measure in COLUMNS if measure not in SPOKEN])]
+    if any((run["result"] or {}).get("speakers") for run in runs.document["runs"]):
+        lines += ["", *_table(runs, SPOKEN)]
+    return "\n".join([*lines, ""])
+
+
+def _table(runs, measures):
     columns = {
         measure: [_text(runs.values(name, measure), measure) for name in runs.names]
-        for measure in COLUMNS}
+        for measure in measures}
     shown = [measure for measure, texts in columns.items()
              if set(texts) != {markdown.NONE}]
     rows = [[markdown.text(name), str(len(runs.seeds(name)))]
             + [columns[measure][row] for measure in shown]
             for row, name in enumerate(runs.names)]
     head = ("alternative", "seeds", *(COLUMNS[measure][0] for measure in shown))
-    document = runs.document
-    title = markdown.paragraph(
-        f"{document['experiment']}{', quick' if document['quick'] else ''}. "
-        + words.context_text(document["context"]))
-    return "\n".join([title, "", *markdown.table(head, rows), ""])
+    return markdown.table(head, rows)
+
+
+def experiment(document):
+    return document["experiment"] + ", quick" * document["quick"]
+
+
+def title(document, more=""):
+    return markdown.paragraph(
+        f"{experiment(document)}{more}. {words.context_text(document['context'])}")
 
 
 def _text(values, measure):

@@ -348,7 +348,8 @@ class NumbersTest(DocumentsTest):
         self.stands_in(f"<!-- losses -->\n{made}<!-- /losses -->\n", ["docs/stability.md"])
 
     def test_what_tells_the_loss_is_that_of_the_committed_result(self):
-        made = plots("predictors.py", os.path.join(RESULTS, "training", "clipping.json"))
+        made = plots("predictors.py", *(os.path.join(RESULTS, "training", f"{name}.json")
+                                        for name in ("clipping", "g2p", "energies", "guide")))
         self.stands_in(f"<!-- predictors -->\n{made}<!-- /predictors -->\n", ["docs/clipping.md"])
 
     def test_the_crossover_tables_are_those_of_the_committed_results(self):

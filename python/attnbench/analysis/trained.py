@@ -124,19 +124,35 @@ def _percent(member):
     return take
 
 
+def entry_ms(run):
+    """Milliseconds of an entry of own data; None if they do not say it."""
+    return (run["settings"].get("data_facts") or {}).get("frame_ms")
+
+
+def _ms(member):
+    """Takes entries as milliseconds."""
+    def take(run):
+        value, time = run["result"].get(member), entry_ms(run)
+        return None if None in (value, time) else value * time
+    return take
+
+
 def decoded(evaluation):
     """Percent of error of a result or a point of a curve."""
     hard = evaluation["hard_error"]
     return 100 * (evaluation["soft_error"] if hard is None else hard)
 
 
+def speakers(run, in_training):
+    """Those of its result that training has heard, or has not."""
+    return [one for one in run["result"].get("speakers") or []
+            if one.get("in_training") is in_training]
+
+
 def _of_speakers(in_training):
-    """Takes the percent of error on the speakers that training has heard, or has not: their
-    mean. None without such speakers.
-    """
+    """Takes the mean percent of error on them. None without such speakers."""
     def take(run):
-        of = [one for one in run["result"].get("speakers") or []
-              if one.get("in_training") is in_training]
+        of = speakers(run, in_training)
         return numpy.mean([decoded(one) for one in of]) if of else None
     return take
 
@@ -174,8 +190,11 @@ MEASURES = {
     "undecided": (_undecided, SHARE),
     "entropy": (_given("choice_entropy"), COUNT),
     "variation": (_given("output_variation"), SHARE),
-    "alignment": (_given("alignment_error"), COUNT),
-    "lateness": (_given("lateness"), ANY),
+    "alignment_ms": (_ms("alignment_error"), COUNT),
+    "lateness_ms": (_ms("lateness"), ANY),
+    "ap": (_given("average_proportion"), SHARE),
+    "al_ms": (_ms("average_lagging"), ANY),
+    "dal_ms": (_ms("differentiable_average_lagging"), ANY),
     "spread": (_given("context_spread"), COUNT),
     "steps": (_steps_to_learn, COUNT),
     # All steps where they were not enough: the least that it can take.

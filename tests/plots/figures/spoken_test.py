@@ -9,7 +9,7 @@ import numpy
 from made_up import make_trained, make_trained_run
 from plot_case import PlotTest
 
-from figures import lateness, spoken
+from figures import lateness, spoken, trained_attention
 
 FACTS = {"hash": "0123abcd", "vocabulary": 5, "frame_size": 6, "longest_source": 4, "frame_ms": 30}
 ENDS = [1.5, 3.0]
@@ -32,7 +32,7 @@ def utterance(choices=(), frames=None, ends=ENDS):
     """Three outputs over four entries, of two frames of three numbers each."""
     if frames is None:
         frames = [[0, 5, 9, 1, 5, 9], [0, 5, 9, 0, 5, 8], [1, 4, 9, 0, 5, 9], [0, 5, 9, 0, 6, 9]]
-    return {"attention": [[0.25] * 4] * 3, "choices": list(choices), "contexts": [],
+    return {"attention": [[0.25] * 4] * 3, "speaker": "new", "choices": list(choices), "contexts": [],
             "symbols": ["ah", "b"], "ends": list(ends), "frames": frames}
 
 
@@ -77,7 +77,8 @@ class Spoken(PlotTest):
                      "MoChA, w = 2 (n = 1): 55.00 % of error, 120.0 ms late"):
             self.assertIn(said, out)
         svg = self.svg("error_over_lateness")
-        for word in ("monotonic (n = 2)", "MoChA, w = 8 (n = 1)", "waits for all", "left the better"):
+        for word in ("monotonic (n = 2)", "MoChA, w = 8 (n = 1)", "waits for all", "left the better",
+                     "(here new)"):
             self.assertIn(word, svg)
 
     def test_each_seed_has_a_mark_and_their_mean_a_larger_one(self):
@@ -141,6 +142,21 @@ class Spoken(PlotTest):
         for word in ("ah", "time, ms", "the true end of the output's symbol", "2 in an entry"):
             self.assertIn(word, self.svg("spoken_alignments"))
         self.assertLess((self.folder / "spoken_alignments.svg").stat().st_size, 300_000)
+
+    def test_an_example_with_its_truth_is_not_drawn_without_it(self):
+        made = document()
+        self.assertFalse(trained_attention.has_alignments([made]))
+        del made["runs"][0]["example"]["ends"]
+        self.assertTrue(trained_attention.has_alignments([made]))
+
+    def test_the_caption_says_who_speaks_and_whether_training_has_heard_them(self):
+        made = document()
+        for speaker_of, said in (("new", "source of speaker new whom training has not heard, given"),
+                                 ("known", "source of speaker known, given"), (None, "source, given")):
+            for one in made["runs"]:
+                one["example"]["speaker"] = speaker_of
+            figure, _ = spoken.draw_alignments([made])
+            self.assertIn(said, figure.texts[-1].get_text().replace("\n", " "))
 
     def test_ends_and_choices_stand_at_their_entries(self):
         figure, _ = spoken.draw_alignments([document()])

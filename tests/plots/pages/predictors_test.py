@@ -2,13 +2,15 @@
 runs that do not choose, or with an interval of seeds alone.
 """
 
+import contextlib
+import io
 import unittest
 
 import numpy
 from made_up import make_trained, make_trained_run
 from plot_case import PlotTest
 
-from attnbench.analysis import load, trained
+from attnbench.analysis import load
 from pages import predictors
 
 # Alternative -> (lost, share of p that is not discrete) of each seed.
@@ -25,12 +27,31 @@ def document():
 
 class Predictors(PlotTest):
     def test_a_row_has_the_correlation_with_the_loss_and_its_interval(self):
-        text = predictors.table(trained.Runs(document()), "r.json")
+        text = predictors.table([(document(), "r.json")])
         self.assertIn("stretch, 6 runs of 3 alternatives.", text)
         self.assertIn("| share of p outside 0.05 to 0.95 | -1.00 [-1.00, -1.00] |\n", text)
         # It is the same for all of them, and there is no such number.
         self.assertIn("| error by the expectation | 0.00 [0.00, 0.00] |\n", text)
         self.assertNotIn("entropy", text)
+
+    def test_each_result_has_a_column_and_a_dash_for_what_it_lacks(self):
+        other = document()
+        other.update(experiment="copy", quick=True)
+        other["runs"] = [run for run in other["runs"] if run["name"] != "soft"]
+        for run in other["runs"]:
+            run["result"].update(choice_entropy=run["result"]["hard_error"], selected_mass=None)
+        paths = self.write(document(), "a.json"), self.write(other, "b.json")
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(predictors.main(list(map(str, paths))), 0)
+        first, second, head, *rows = filter(None, out.getvalue().splitlines())
+        self.assertIn("stretch, 6 runs of 3 alternatives.", first)
+        self.assertIn("copy, quick, 6 runs of 3 alternatives.", second)
+        self.assertEqual(head, "| rank correlation of the loss with | stretch | copy, quick |")
+        self.assertEqual(rows[1:], [
+            "| share of p outside 0.05 to 0.95 | -1.00 [-1.00, -1.00] | -1.00 [-1.00, -1.00] |",
+            "| entropy of alpha | – | 1.00 [1.00, 1.00] |",
+            "| error by the expectation | 0.00 [0.00, 0.00] | 0.00 [0.00, 0.00] |",
+            "| probability that an output chooses an entry | 0.00 [0.00, 0.00] | – |"])
 
     def test_an_interval_is_of_alternatives_and_not_of_seeds(self):
         # A sample may have one alternative alone, and within each the order is reversed.
@@ -45,7 +66,7 @@ class Predictors(PlotTest):
         made = document()
         made["runs"] = [run for run in made["runs"] if run["name"] != "a"]
         with self.assertRaisesRegex(load.DataError, "r.json: has no three alternatives"):
-            predictors.table(trained.Runs(made), "r.json")
+            predictors.table([(document(), "a.json"), (made, "r.json")])
 
 
 if __name__ == "__main__":

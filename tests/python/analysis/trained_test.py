@@ -234,6 +234,32 @@ class TrainedTest(unittest.TestCase):
                 self.assertEqual(trained_table.main([path]), 2)
             self.assertIn("r.json", error.getvalue())
 
+    def test_a_result_with_speakers_has_a_second_table_of_them_and_of_times(self):
+        def speakers(*errors):
+            return [{"speaker": str(error), "in_training": error < 10, "soft_error": 0.5,
+                     "hard_error": error / 100} for error in errors]
+
+        runs = [make_trained_run("mono", seed, 9.0, 9.5, task="folder", data_facts={
+            "hash": "a", "vocabulary": 9, "frame_ms": 30, "longest_source": 9}, more={
+                "speakers": speakers(2 + seed, 4 + seed, 20), "alignment_error": 2.5,
+                "lateness": -seed, "average_proportion": 0.5, "average_lagging": 4,
+                "differentiable_average_lagging": 10}) for seed in (1, 2)]
+        soft = make_trained_run("soft", 1, 8.0, more={"speakers": []})
+        document = make_trained("speech", [*runs, soft])
+        validate(document, "trained")
+        table = trained_table.table(trained.Runs(document))
+        _, first, second = table.split("\n\n")
+        self.assertIn("| mono | 2 | 9.00 (all) | 9.50 (all) |", first)
+        self.assertNotIn("AL", first)
+        self.assertEqual(second.splitlines()[::2], [
+            "| alternative | seeds | speakers heard, % | not heard, % | alignment error, ms "
+            "| lateness, ms | AP | AL, ms | DAL, ms |",
+            "| mono | 2 | 4.00, 5.00 | 20.00 (all) | 75 (all) | -30, -60 | 0.50 (all) "
+            "| 120 (all) | 300 (all) |"])
+        for run in runs:
+            del run["result"]["speakers"]
+        self.assertNotIn("AL", trained_table.table(trained.Runs(document)))
+
 
 if __name__ == "__main__":
     unittest.main()
