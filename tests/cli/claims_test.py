@@ -109,7 +109,7 @@ class Claims(InFolder):
                              if cell["output_length"] == 4)
         self.assertEqual(len(cells), 4)
         self.assertAlmostEqual(2 ** rows["exact"]["least"]["value"], of_long / of_short)
-        self.assertIn("measurement 1 of 5, bytes", result.stderr)
+        self.assertIn("measurement 1 of 6, bytes", result.stderr)
 
         self.fails("--force", *IDS, "--quick", "-o", output)
         self.fails("--force", *IDS, "--quick", "--results", results)
