@@ -32,32 +32,30 @@ from pages import markdown, page
 COLUMNS = {"expected": ("expected, %", 2), "threshold": ("threshold, %", 2),
            "beam": ("beam, %", 2), "sampled": ("sampled, %", 2),
            "discrete": ("discrete", 3), "mass": ("mass", 3), "spread": ("spread", 2),
-           "steps": ("steps", 0),
-           "heard": ("speakers heard, %", 2), "unheard": ("not heard, %", 2),
-           "alignment_ms": ("alignment error, ms", 0), "lateness_ms": ("lateness, ms", 0),
-           "ap": ("AP", 2), "al_ms": ("AL, ms", 0), "dal_ms": ("DAL, ms", 0)}
-# Those of a second table, of a result that names speakers.
-SPOKEN = ("heard", "unheard", "alignment_ms", "lateness_ms", "ap", "al_ms", "dal_ms")
+           "steps": ("steps", 0)}
+# The columns of the second table.
+SPOKEN = {"heard": ("speakers heard, %", 2), "unheard": ("not heard, %", 2),
+          "alignment_ms": ("alignment error, ms", 0), "lateness_ms": ("lateness, ms", 0),
+          "ap": ("AP", 2), "al_ms": ("AL, ms", 0), "dal_ms": ("DAL, ms", 0)}
 
 
 def table(runs):
-    lines = [title(runs.document), "",
-             *_table(runs, [measure for measure in COLUMNS if measure not in SPOKEN])]
+    lines = [title(runs.document), "", *_table(runs, COLUMNS)]
     if any((run["result"] or {}).get("speakers") for run in runs.document["runs"]):
         lines += ["", *_table(runs, SPOKEN)]
     return "\n".join([*lines, ""])
 
 
-def _table(runs, measures):
+def _table(runs, heads):
     columns = {
-        measure: [_text(runs.values(name, measure), measure) for name in runs.names]
-        for measure in measures}
+        measure: [_text(runs.values(name, measure), measure, digits) for name in runs.names]
+        for measure, (_, digits) in heads.items()}
     shown = [measure for measure, texts in columns.items()
              if set(texts) != {markdown.NONE}]
     rows = [[markdown.text(name), str(len(runs.seeds(name)))]
             + [columns[measure][row] for measure in shown]
             for row, name in enumerate(runs.names)]
-    head = ("alternative", "seeds", *(COLUMNS[measure][0] for measure in shown))
+    head = ("alternative", "seeds", *(heads[measure][0] for measure in shown))
     return markdown.table(head, rows)
 
 
@@ -70,12 +68,11 @@ def title(document, more=""):
         f"{experiment(document)}{more}. {words.context_text(document['context'])}")
 
 
-def _text(values, measure):
+def _text(values, measure, digits):
     """Of the numbers of an alternative's seeds. What is infinite is no number."""
     is_few = values is not None and len(values) < intervals.FEWEST_SEEDS
     if values is None or not (numpy.any if is_few else numpy.all)(numpy.isfinite(values)):
         return markdown.NONE
-    _, digits = COLUMNS[measure]
 
     def text(value):
         return f"{value:.{digits}f}" if math.isfinite(value) else markdown.NONE

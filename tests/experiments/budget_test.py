@@ -9,6 +9,7 @@ import unittest
 from unittest import mock
 
 from attnbench.analysis import ROOT
+from attnbench.train import settings
 from documents import read, text, validate
 from in_folder import InFolder
 import tiny_training
@@ -59,6 +60,21 @@ class Budget(InFolder):
         self.assertEqual(told.getvalue(), budget.table(result["rows"]) + "\n")
         self.assertEqual([(row["alternative"], row["runs"]) for row in result["rows"]],
                          [("soft", 2), ("hard", 3)])
+
+    def test_seconds_are_of_steps_curve_and_what_comes_after(self):
+        # Each call takes as long as this clock says.
+        took = {"step": 1, "evaluate": 10, "compare_decodings": 100}
+        made = mock.Mock()
+        run = settings.Run("a", 1, 1, settings.Settings(
+            steps=50, curve_every=20, curve_held_out=7, held_out=9))
+
+        def seconds_of(function, *arguments):
+            name = next(name for name in took if function is getattr(made, name))
+            return took[name] * (arguments[0] if arguments else 1)
+
+        with mock.patch.object(budget.trainer, "Trainer", return_value=made), \
+                mock.patch.object(budget, "_seconds", seconds_of):
+            self.assertEqual(budget.seconds(run, 3, 4), 50 + 2 * 7 * 10 + 9 * (10 + 100))
 
 
 if __name__ == "__main__":

@@ -268,6 +268,8 @@ def _quantity(runs, of, to, per, bounds, statistic):
             return Quantity(labels, None, why or "all of its seeds are alike", places)
         return Quantity(labels, found, why, places)
     if statistic == "t_test":
+        if not any(map(numpy.ptp, columns)):
+            return Quantity(labels, None, why or "all of its seeds are alike", places)
         return Quantity(labels, intervals.Estimate(intervals.p_of_t_test(*columns)), why, places)
     each = values = columns[0]
     if to is not None:

@@ -173,6 +173,9 @@ class TrainedTest(unittest.TestCase):
         # Means 2 apart, variances of 5 / 3: t = 2 / sqrt(5 / 6) = 2.191 of 6 degrees.
         self.assertAlmostEqual(value(one), 0.0710, 4)
         self.assertEqual(one.of_seeds.at(0.1), one.of_seeds.at(0.5))
+        runs = [make_trained_run(name, seed, 1) for seed in (1, 2) for name in "ab"]
+        (one,) = quantities(runs, side("a", measures=["decoded"]), side("b"), statistic="t_test")
+        self.assertEqual((one.of_seeds, one.why), (None, "all of its seeds are alike"))
 
     def test_contexts_are_found_by_their_names(self):
         runs = trained.Runs(make_trained("copy", [
@@ -209,11 +212,11 @@ class TrainedTest(unittest.TestCase):
         for values, text in (((0.5,), "0.50"), ((0.5, 0.51), "0.50, 0.51"),
                              ((0.5, 0.5), "0.50 (all)"), ((0.5, math.inf), "0.50, –"),
                              ((math.inf,) * 2, "–"), ((0.5,) * 4 + (math.inf,), "–")):
-            self.assertEqual(trained_table._text(numpy.array(values), "spread"), text)
+            self.assertEqual(trained_table._text(numpy.array(values), "spread", 2), text)
         # Student's t of four degrees: 2.776 times 0.447 / sqrt(5) = 0.555.
         self.assertEqual(
-            trained_table._text(numpy.array([0, 0, 0, 0, 1.0]), "spread"), "0.20 [0.00, 0.76]")
-        self.assertEqual(trained_table._text(None, "spread"), "–")
+            trained_table._text(numpy.array([0, 0, 0, 0, 1.0]), "spread", 2), "0.20 [0.00, 0.76]")
+        self.assertEqual(trained_table._text(None, "spread", 2), "–")
 
     def test_the_table_has_a_column_for_what_any_alternative_has(self):
         with tempfile.TemporaryDirectory() as folder:
