@@ -104,6 +104,28 @@ class Read(FolderTest):
         self.assertFalse(set(first) & {
             one.source.tobytes() for one in data.examples(tasks.HELD_OUT, 1, 0, 5)})
 
+    def test_utterances_of_about_as_many_symbols_are_trained_side_by_side(self):
+        counts = [1 + n % 10 for n in range(100)]
+        for n, _ in enumerate(counts):
+            numpy.save(self.path(f"features/{n}.npy"), numpy.full((10, 6), n, "float32"))
+        table = ["id\tsplit\ttarget", "utterance0001\theld_out\tnorth", *(
+            f"{n}\ttrain\t{' '.join(['north'] * count)}" for n, count in enumerate(counts))]
+        self.write("utterances.tsv", "\n".join(table) + "\n")
+        data = self.read()
+
+        def group(number):
+            return data.examples(tasks.TRAINING, 1, 16 * number, 16)
+        # Epoch 1 begins in the middle of a group.
+        whole = [group(number) for number in range(18) if number not in (6, 12)]
+        lengths = [[len(one.target) for one in examples] for examples in whole]
+        self.assertLessEqual(max(max(one) - min(one) for one in lengths), 2)
+        for epoch in range(3):
+            of_epoch = data.examples(tasks.TRAINING, 1, 100 * epoch, 100)
+            self.assertEqual(sorted(one.source[0, 0] for one in of_epoch), list(range(100)))
+            # Short ones do not all come first.
+            means = list(map(numpy.mean, lengths[5 * epoch:5 * epoch + 5]))
+            self.assertNotEqual(means, sorted(means))
+
     def test_every_file_that_is_read_counts_in_the_hash(self):
         before = self.read().facts["hash"]
         numpy.save(self.path("features/utterance0019.npy"), numpy.ones((30, 6), "float32"))

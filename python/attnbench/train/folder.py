@@ -27,6 +27,7 @@ MOST_DIMS, MOST_ENTRIES = 4096, 1_000_000  # that settings may have
 # A recording has no window that goes over its end, so its last symbol may end behind the last
 # frame.
 MOST_FRAMES_BEHIND = 3
+SIDE_BY_SIDE = 16  # utterances of training
 
 
 class Folder:
@@ -78,13 +79,15 @@ class Folder:
     def examples(self, which, seed, first, count):
         """The examples first .. first + count - 1 of a set. Held-out ones are in the order of
         the table, fewer if it has no more. Training goes through all of its utterances, in an
-        order that seed and epoch draw, before it begins again.
+        order that seed and epoch draw, before it begins again. Where they have frames, those
+        of about as many symbols are side by side, SIDE_BY_SIDE of them at a time, so that a
+        batch has little padding.
         """
         utterances = self.of_split[which]
         if which == tasks.HELD_OUT:
             return list(map(self._example, utterances[first:first + count]))
         places = (divmod(n, len(utterances)) for n in range(first, first + count))
-        return [self._example(utterances[_order(seed, epoch, len(utterances))[place]])
+        return [self._example(utterances[_order(self, seed, epoch)[place]])
                 for epoch, place in places]
 
     def _example(self, one):
@@ -137,10 +140,23 @@ def opened(path):
 
 
 @functools.lru_cache(maxsize=4)
-def _order(seed, epoch, count):
-    """A permutation: the places in the order of random numbers."""
+def _order(folder, seed, epoch):
+    """The places of utterances of training in the order of an epoch."""
+    utterances = folder.of_split[tasks.TRAINING]
+    count = len(utterances)
     drawn = philox.words(seed, philox.TRAINING_SET, epoch, numpy.arange(count))
-    return numpy.lexsort((drawn[1], drawn[0]))
+    order = numpy.lexsort((drawn[1], drawn[0]))
+    if utterances[0].source is not None:
+        return order
+    lengths = numpy.array([len(one.target) for one in utterances])
+    by_length = order[lengths[order].argsort(kind="stable")]
+    # Groups are counted over all epochs, as batches are. The first and the last may be in two
+    # epochs and stay where they are; the others change places.
+    groups = (epoch * count + numpy.arange(count)) // SIDE_BY_SIDE
+    groups -= groups[0]
+    keys = drawn[2, :groups[-1] + 1].astype(numpy.int64)
+    keys[0], keys[-1] = -1, 2**32
+    return by_length[keys[groups].argsort(kind="stable")]
 
 
 # Settings that follow from the folder, or mean nothing for it.
