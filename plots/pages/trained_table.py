@@ -16,6 +16,9 @@ speakers that training has heard and on those that it has not, the mean over the
 held out it has the alignment error and lateness of choices against the true ends, and AP,
 AL and DAL of the same choices. Times are in milliseconds, of data that have a `frame_ms`.
 
+Where runs hold out several speakers, a third table has the errors on each by whom it was held
+out, a number for each seed.
+
 With --into FILE the table also goes between the lines <!-- trained NAME --> and
 <!-- /trained NAME --> of a file, NAME being the result's without .json.
 """
@@ -43,7 +46,25 @@ def table(runs):
     lines = [title(runs.document), "", *_table(runs, COLUMNS)]
     if any((run["result"] or {}).get("speakers") for run in runs.document["runs"]):
         lines += ["", *_table(runs, SPOKEN)]
+    not_heard = _not_heard(runs)
+    if len(not_heard) > 1:
+        rows = [[markdown.text(name), *(
+            ", ".join(f"{error:.2f}" for error in of_names.get(name, [])) or markdown.NONE
+            for of_names in not_heard.values())] for name in runs.names]
+        lines += ["", *markdown.table(
+            ["alternative", *(f"{speaker} not heard, %" for speaker in not_heard)], rows)]
     return "\n".join([*lines, ""])
+
+
+def _not_heard(runs):
+    """{speaker: {alternative: percent of error of each seed that has not heard the speaker}}"""
+    found = {}
+    for name in runs.names:
+        for run in runs.finished(name):
+            for one in trained.speakers(run, False):
+                found.setdefault(one["speaker"], {}).setdefault(name, []).append(
+                    trained.decoded(one))
+    return dict(sorted(found.items()))
 
 
 def _table(runs, heads):

@@ -263,6 +263,22 @@ class TrainedTest(unittest.TestCase):
             del run["result"]["speakers"]
         self.assertNotIn("AL", trained_table.table(trained.Runs(document)))
 
+    def test_errors_on_each_speaker_who_was_held_out_show_both_spreads(self):
+        def run(name, seed, held_out, error):
+            return make_trained_run(name, seed, 9.0, more={"speakers": [
+                {"speaker": speaker, "in_training": speaker != held_out,
+                 "soft_error": error / 100 if speaker == held_out else 0.01, "hard_error": None}
+                for speaker in ("slt", "awb")]})
+
+        document = make_trained("speech", [
+            run("soft", 1, "slt", 30), run("soft", 2, "awb", 20), run("soft", 3, "slt", 32),
+            run("mono", 1, "slt", 40)])
+        validate(document, "trained")
+        third = trained_table.table(trained.Runs(document)).split("\n\n")[-1]
+        self.assertEqual(third.splitlines()[::2] + third.splitlines()[3:4], [
+            "| alternative | awb not heard, % | slt not heard, % |",
+            "| soft | 20.00 | 30.00, 32.00 |", "| mono | – | 40.00 |"])
+
 
 if __name__ == "__main__":
     unittest.main()
