@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 _TRAINED = [f"training/{name}.json" for name in (
-    "alignments", "copy", "fed", "g2p", "reorder", "reversal", "stretch")]
+    "alignments", "copy", "fed", "g2p", "reorder", "reversal", "speech", "stretch")]
 _EXPECTED = [f"expect_{name}.json" for name in ("matcha", "mocha", "monotonic")]
 # Figure -> the files of results/ that it is drawn from.
 SOURCES = {
@@ -24,11 +24,13 @@ SOURCES = {
     "clip_gradient": ["clip_gradient.json"],
     "context_errors": _TRAINED,
     "context_weights": _TRAINED,
+    "error_over_lateness": ["training/speech.json"],
     "frontier": ["frontier.json"],
     "gains": ["claims/figure3.json", "claims/decoder.json"],
     "gap": ["gap.json"],
     "growth": ["growth.json"],
     "hard_errors": _TRAINED,
+    "lateness_histogram": ["training/speech.json"],
     "latency": ["latency_bias.json"],
     "learning_curves": _TRAINED,
     "learning_curves_contexts": _TRAINED,
@@ -46,6 +48,7 @@ SOURCES = {
     "policy": ["alignatt.json"],
     "roofline": ["roofline.json"],
     "sharpness": _EXPECTED,
+    "spoken_alignments": ["training/speech.json"],
     "stability": ["claims/stability.json"],
     "stability_chunks": ["claims/stability.json"],
     "stability_gradient": ["claims/stability.json"],

@@ -81,7 +81,7 @@ def _mark(color, mark):
 # How outputs attend, the measure, the mark, and how far below the middle of its row it is.
 WAYS = (("the expectation", "expected", {"marker": "o", "fillstyle": "none"}, -0.18),
         ("the threshold", "threshold", {"marker": "o"}, 0),
-        ("drawn choices", "sampled", {"marker": "x"}, 0.18))
+        ("sampled choices", "sampled", {"marker": "x"}, 0.18))
 
 
 def _draw_noise(panel, document, of_panel, drawn):
@@ -92,7 +92,7 @@ def _draw_noise(panel, document, of_panel, drawn):
         means, rows, told = [], [], []
         for what, measure, mark, shift in WAYS:
             values = runs.values(name, measure)
-            if values is None:  # older results have no drawn choices
+            if values is None:  # older results have no sampled choices
                 continue
             drawn.add(what)
             means.append(values.mean())

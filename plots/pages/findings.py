@@ -37,7 +37,9 @@ DECODERS = {
 }
 # Task -> its result, and of each mechanism the alternative that is trained with noise.
 TASKS = {
-    "words to phones": ("g2p", {
+    "letters to phones": ("g2p", {
+        "soft": "soft", "monotonic": "monotonic", "mocha": "mocha_w4", "matcha": "matcha"}),
+    "spoken phones": ("speech", {
         "soft": "soft", "monotonic": "monotonic", "mocha": "mocha_w4", "matcha": "matcha"}),
     "symbols held for frames, in order": ("stretch", {
         "soft": "soft", "monotonic": "noise1", "mocha": "mocha", "matcha": "matcha"}),
@@ -181,7 +183,9 @@ def _errors():
     ]
     return [
         f"{markdown.text(invalid)}Second, the error: percent of symbols that a small model "
-        "gets wrong when it decodes, of [English words](docs/corpora.md) and of made tasks. "
+        "gets wrong when it decodes, of [English words and spoken phones](docs/corpora.md) and of "
+        "made tasks. The phones are of four synthetic speakers; half of the sentences are of one "
+        "whom training has not heard. "
         "Mechanisms that choose entries are trained with noise. It is the mean over seeds with "
         f"its interval; with fewer than {intervals.FEWEST_SEEDS} seeds, each seed's.",
         "",

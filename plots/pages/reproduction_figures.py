@@ -36,6 +36,11 @@ PICTURES = (
         "speech; and what the threshold chooses.",
     ),
     Picture(
+        "spoken_alignments", "MAD", "figure 3, section 4.1; MoChA's figure 2",
+        "What models that are trained here attend to, in a sentence of a synthetic speaker whom "
+        "they have not heard; what the threshold chooses; and where each phone truly ends.",
+    ),
+    Picture(
         "mad_figure8_builds", "MAD", "figure 8, appendix F",
         "Time of softmax attention over that of hard monotonic attention over T and U: as "
         "published, by the authors' program rebuilt without optimisation and with, by each "

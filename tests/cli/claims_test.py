@@ -87,7 +87,7 @@ class Claims(InFolder):
         # What was trained is stored in the project, and read.
         self.assertEqual({os.path.basename(evidence["file"])
                           for evidence in claims["mad-clip-harmless"]["evidence"]},
-                         {"clipping.json", "g2p.json"})
+                         {"clipping.json", "g2p.json", "speech.json"})
         # A claim that does not hold is a finding, so the exit code is 0.
         self.assertIn("strides in time alone", claims["mocha-params"]["verdict"])
         self.assertEqual(sorted(os.listdir(results)), ["bytes.json", "exact.json"])

@@ -348,8 +348,9 @@ class NumbersTest(DocumentsTest):
         self.stands_in(f"<!-- losses -->\n{made}<!-- /losses -->\n", ["docs/stability.md"])
 
     def test_what_tells_the_loss_is_that_of_the_committed_result(self):
+        results = ("clipping", "g2p", "energies", "guide", "speech")
         made = plots("predictors.py", *(os.path.join(RESULTS, "training", f"{name}.json")
-                                        for name in ("clipping", "g2p", "energies", "guide")))
+                                        for name in results))
         self.stands_in(f"<!-- predictors -->\n{made}<!-- /predictors -->\n", ["docs/clipping.md"])
 
     def test_the_crossover_tables_are_those_of_the_committed_results(self):

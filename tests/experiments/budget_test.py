@@ -20,7 +20,7 @@ import budget  # noqa: E402, in a folder that the line before names
 
 
 class Budget(InFolder):
-    PLANNED = ("speech", "g2p", "clipping", "guide", "energies")
+    PLANNED = ("speech", "speech_chunks", "g2p", "clipping", "guide", "energies")
 
     def test_all_planned_runs_are_in_the_table_and_fit_into_a_day_of_one_core(self):
         rows = read("results/training_budget.json")["rows"]

@@ -71,6 +71,8 @@ TASKS = {
     "reversal": "reversal",
     "folder": "own data",
 }
+# Experiments whose data corpora.py makes.
+CORPORA = {"g2p": "letters to phones", "speech": "spoken phones"}
 
 
 def _noise(settings):
@@ -110,9 +112,13 @@ def task(settings):
 
 
 def of_experiment(what, document):
-    """What models are trained to do, with the experiment's name if the data are its own."""
-    own = any(run["settings"]["task"] == "folder" for run in document["runs"])
-    return what + f", {document['experiment']}" * own + ", quick" * document["quick"]
+    """What models are trained to do, with the experiment's name if its data are a user's own."""
+    name = document["experiment"]
+    if name in CORPORA:
+        what = what.replace(TASKS["folder"], CORPORA[name])
+    elif any(run["settings"]["task"] == "folder" for run in document["runs"]):
+        what += f", {name}"
+    return what + ", quick" * document["quick"]
 
 
 def runs(settings):
