@@ -36,9 +36,10 @@ PICTURES = (
         "speech; and what the threshold chooses.",
     ),
     Picture(
-        "spoken_alignments", "MAD", "figure 3, section 4.1; MoChA's figure 2",
+        "spoken_alignments", "MAD", "figure 3, section 4.1",
         "What models that are trained here attend to, in a sentence of a synthetic speaker whom "
-        "they have not heard; what the threshold chooses; and where each phone truly ends.",
+        "they have not heard; what the threshold chooses; and where each phone truly ends. "
+        "MoChA's figure 2 is of this kind, too.",
     ),
     Picture(
         "mad_figure8_builds", "MAD", "figure 8, appendix F",
