@@ -33,7 +33,7 @@ FIGURES = {
     },
     "MoChA": {
         1: Figure("schematics of three mechanisms"),
-        2: Figure("alignments of an utterance", "Wall Street Journal"),
+        2: Figure("alignments of an utterance", "Wall Street Journal", "spoken_alignments"),
         3: Figure("speeds of three mechanisms", here="mocha_figure3"),
         4: Figure("a schematic of MAtChA's decoding"),
     },

@@ -36,7 +36,7 @@ PICTURES = (
         "speech; and what the threshold chooses.",
     ),
     Picture(
-        "spoken_alignments", "MAD", "figure 3, section 4.1",
+        "spoken_alignments", "MAD", "figure 4, section 4",
         "What models that are trained here attend to, in a sentence of a synthetic speaker whom "
         "they have not heard; what the threshold chooses; and where each phone truly ends. "
         "MoChA's figure 2 is of this kind, too.",

@@ -157,7 +157,7 @@ class ClaimsTest(ReproductionTest):
         self.assertEqual(self.verdict_of(text, "britz-gap-grows"),
                          "**undecided** (expected: holds)")
         self.assertRegex(text, r"This run gives \d+ other verdicts: [^#]*\*\*undecided\*\* of "
-                               r"britz-gap-grows\.")
+                               r"britz-gap-grows; ")
         self.assertRegex(text, r"The committed quick run gives \d+ other verdicts: ")
         self.assertNotIn("expected", self.verdict_of(text, "mad-speedup"))
 
