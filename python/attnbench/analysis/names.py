@@ -71,8 +71,8 @@ TASKS = {
     "reversal": "reversal",
     "folder": "own data",
 }
-# Experiments whose data corpora.py makes.
-CORPORA = {"g2p": "letters to phones", "speech": "spoken phones"}
+# Where the folders of corpora.py begin.
+CORPORA = {"build/corpora/g2p": "letters to phones", "build/corpora/speech-": "spoken phones"}
 
 
 def _noise(settings):
@@ -108,17 +108,15 @@ _OF = {"chunk_width": "mocha", "num_contexts": "memory"}  # these always say the
 def task(settings):
     """Says what a model is trained to do."""
     fed = ", last context fed back" if settings.get("input_feeding") else ""
-    return TASKS.get(settings["task"], settings["task"]) + fed
+    data = settings.get("data") or ""
+    corpus = next((words for begin, words in CORPORA.items() if data.startswith(begin)), None)
+    return (corpus or TASKS.get(settings["task"], settings["task"])) + fed
 
 
 def of_experiment(what, document):
-    """What models are trained to do, with the experiment's name if its data are a user's own."""
-    name = document["experiment"]
-    if name in CORPORA:
-        what = what.replace(TASKS["folder"], CORPORA[name])
-    elif any(run["settings"]["task"] == "folder" for run in document["runs"]):
-        what += f", {name}"
-    return what + ", quick" * document["quick"]
+    """What models are trained to do, with the experiment's name if the data are its own."""
+    own = any(run["settings"]["task"] == "folder" for run in document["runs"])
+    return what + f", {document['experiment']}" * own + ", quick" * document["quick"]
 
 
 def runs(settings):

@@ -97,6 +97,10 @@ class CommittedFigures(PlotTest):
             "a": "monotonic, symbols held for frames, r from 0",
             "b": "monotonic, symbols held for frames, energy of MAD eq 15",
             "c": "monotonic, reordering, r from -2"})
+        for data, task in (("build/corpora/speech-awb", "spoken phones"),
+                           ("build/corpora/g2p", "letters to phones"),
+                           ("data/speech-awb", "own data"), (None, "own data")):
+            self.assertEqual(names.task({"task": "folder", "data": data}), task)
         self.assertEqual(names.apart({name: told[name] for name in "abc"}),
                          ("monotonic", {"a": "no noise", "b": "noise 1",
                                         "c": "noise rising to 4"}))
