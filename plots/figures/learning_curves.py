@@ -53,7 +53,7 @@ def has_data(question, documents):
 
 def draw(question, documents):
     panels = _panels(question, documents)
-    columns = 3 if len(panels) in (3, 5, 6) else min(2, len(panels))
+    columns = min(2, len(panels))  # a legend of alternatives is as wide as half of the page
     rows = -(-len(panels) // columns)
     figure, grid = style.new_figure(rows, columns, 2.9)
     said = [_draw_panel(figure, *one) for one in zip(grid.flat, panels)]
