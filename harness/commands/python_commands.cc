@@ -226,6 +226,11 @@ std::vector<PythonOption> TrainOptions() {
        .type = "NAME,...",
        .help = "only these alternatives, e.g. --only soft,mocha",
        .is_repeated = true},
+      {.names = "--parts",
+       .type = "FILE,...",
+       .help = "take the runs that these results have of the experiment, e.g. "
+               "-o all.json --parts soft.json,mocha.json",
+       .is_repeated = true},
       {"--quick", "", "the experiment's short profile, e.g. --quick"},
       {.names = "-j,--jobs",
        .type = "N",

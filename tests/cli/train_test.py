@@ -22,8 +22,11 @@ class TrainTest(InFolder):
         experiment = tiny_training.experiment(
             {"name": "soft", "settings": {"mechanism": "soft"}},
             {"name": "hard", "seeds": 2, "settings": settings or {}}, **members)
-        with open(self.path("tiny.json"), "w", encoding="utf-8") as file:
-            json.dump(experiment, file)
+        self.dump(experiment, "tiny.json")
+
+    def dump(self, document, name):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(document, file)
 
     def command(self, *arguments):
         return [PROGRAM, "train", "tiny.json", *arguments]
@@ -129,8 +132,7 @@ class TrainTest(InFolder):
         self.assertEqual(done.returncode, 0, done.stderr)
         result = self.result()
         result["context"]["build_id"] = "0123456789abcdef"
-        with open(self.path("r.json"), "w", encoding="utf-8") as file:
-            json.dump(result, file)
+        self.dump(result, "r.json")
         self.expect_refused(["-o", "r.json", "--only", "soft", "--resume"],
                             "r.json: was made by another build", "PyTorch", "--force")
         path = self.path("r.json.checkpoints/soft-seed1.json")
@@ -140,6 +142,36 @@ class TrainTest(InFolder):
             json.dump(checkpoint, file)
         self.assertEqual(self.train("-o", "r.json", "--only", "soft", "--force").returncode, 0)
         self.assertEqual(self.runs()[0]["result"], result["runs"][0]["result"])
+
+    def test_parts_that_were_trained_apart_make_the_same_result(self):
+        self.write()
+        self.assertEqual(self.train("-o", "whole.json").returncode, 0)
+        self.assertEqual(self.train("-o", "a.json", "--only", "soft").returncode, 0)
+        self.assertEqual(self.train("-o", "b.json", "--only", "hard").returncode, 0)
+        part = self.result("b.json")
+        part["context"].update(cpu="Another", warnings=["it was hot"])
+        self.dump(part, "b.json")
+        done = self.train("-o", "all.json", "--parts", "a.json,b.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.runs("all.json"), self.runs("whole.json"))
+        self.assertTrue(self.result("all.json")["complete"])
+        told = self.result("all.json")["context"]["warnings"]
+        self.assertIn("it was hot", told)
+        self.assertIn("some runs were trained on another machine: Another", " ".join(told))
+
+        # What no part has is trained, and a part is another input.
+        done = self.train("-o", "rest.json", "--parts", "b.json")
+        self.assertEqual((done.returncode, done.stderr.count("ok in")), (0, 1), done.stderr)
+        self.assertEqual(self.runs("rest.json"), self.runs("whole.json"))
+        self.expect_refused(["-o", "r.json", "--parts", "a.json,c.json"], "c.json: ")
+        self.expect_refused(["-o", "a.json", "--force", "--parts", "a.json"], "a.json")
+        part["context"]["build_id"] = "0123456789abcdef"
+        self.dump(part, "b.json")
+        self.expect_refused(["-o", "r.json", "--parts", "a.json,b.json"],
+                            "b.json: was made by another build")
+        self.write(settings={"noise": 3})
+        self.expect_refused(["-o", "r.json", "--parts", "b.json"],
+                            "b.json: holds run hard with seed 1, of another experiment")
 
     def test_a_run_that_diverges_is_told_and_the_others_go_on(self):
         self.write()

@@ -28,6 +28,7 @@ def parse(arguments):
     parser.add_argument("experiment", metavar="EXPERIMENT")
     parser.add_argument("-o", "--output", metavar="FILE", required=True)
     parser.add_argument("--only", metavar="NAME,...", action="append", default=[])
+    parser.add_argument("--parts", metavar="FILE,...", action="append", default=[])
     parser.add_argument("-j", "--jobs", metavar="N", default="1")
     how = parser.add_mutually_exclusive_group()
     for group, name in ((parser, "--quick"), (how, "--resume"), (how, "--force"),
@@ -41,11 +42,10 @@ def parse(arguments):
 def run(options):
     check(options)
     path = here_or_in_sources(options.experiment)
-    whole_file.check(options.output, (path,), options.resume or options.force)
+    whole_file.check(options.output, (path, *options.parts), options.resume or options.force)
     settings.know_mechanisms(mechanisms_of_program())
     experiment = settings.read_experiment(path)
-    only = [name for names in options.only for name in names.split(",")]
-    asked = settings.runs(experiment, path, options.quick, only)
+    asked = settings.runs(experiment, path, options.quick, options.only)
     result = {"schema_version": load.SCHEMA_VERSION, "kind": "trained", "context": None,
               "experiment": experiment["name"], "quick": options.quick, "complete": False,
               "runs": []}
@@ -58,9 +58,12 @@ def run(options):
 
 
 def check(options):
-    """Checks the options' values, and makes numbers of them."""
+    """Checks the options' values, and makes numbers and lists of them."""
     if not options.output:
         raise load.DataError("--output", "the name is empty")
+    for name in ("only", "parts"):
+        given = getattr(options, name)
+        setattr(options, name, [one for several in given for one in several.split(",")])
     options.jobs = command.whole_number("--jobs", options.jobs, 1, MOST_JOBS)
     seconds = command.number(options.checkpoint_seconds)
     if not seconds >= 0:

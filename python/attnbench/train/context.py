@@ -11,7 +11,7 @@ import time
 import warnings
 
 from attnbench import __version__
-from attnbench.analysis import ROOT
+from attnbench.analysis import ROOT, words
 
 # What the program hands over (harness/system/python.h).
 PROGRAM, TYPED = "ATTNBENCH_PROGRAM", "ATTNBENCH_COMMAND_LINE"
@@ -29,6 +29,20 @@ def make(seed, of_torch):
         "command": os.environ.get(TYPED) or " ".join(["attnbench", "train", *sys.argv[1:]]),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
+
+
+def of_all(context, before):
+    """Gives a new result's context with what those of results that it takes runs of say of
+    their trust, and a warning for each other machine.
+    """
+    made = {**context}
+    for one in before:
+        others = [*one["warnings"]]
+        if words.machine_text(one) != words.machine_text(context):
+            others.append(f"some runs were trained on another machine: {words.machine_text(one)}")
+        for member, texts in (("warnings", others), ("invalid_reasons", one["invalid_reasons"])):
+            made[member] = list(dict.fromkeys([*made[member], *texts]))
+    return {**made, "valid": not made["invalid_reasons"]}
 
 
 def of_torch(device):

@@ -49,7 +49,10 @@ class _Training:
         options = self._options
         for path in (options.output, *map(self._checkpoint, self._runs)):
             whole_file.remove_leftovers(path)
-        before = self._read_finished() if options.resume else None
+        # The output last: it need not be there.
+        before = [self._read_finished(path) for path in options.parts]
+        if options.resume and os.path.exists(options.output):
+            before.append(self._read_finished(options.output))
         self._missing = [place for place in range(len(self._runs)) if place not in self._finished]
         for place in self._missing:
             self._check_checkpoint(self._runs[place])
@@ -70,22 +73,19 @@ class _Training:
         if self._bug is not None:
             raise RuntimeError(self._bug)
 
-    def _read_finished(self):
-        """Takes the runs of the existing result, and gives its build; None if there is none."""
-        path = self._options.output
-        if not os.path.exists(path):
-            return None
-        before = load.read(path, "trained")
+    def _read_finished(self, path):
+        """Takes the runs of a result, and gives its path and context."""
+        result = load.read(path, "trained")
         places = {_identity(run.document()): place for place, run in enumerate(self._runs)}
-        for run in before["runs"]:
+        for run in result["runs"]:
             place = places.get(_identity(run))
             if place is None:
                 raise load.DataError(path, (
                     f"holds run {run['name']} with seed {run['seed']}, of another experiment or "
-                    "of other settings; --resume would drop it. Use -o for another file, or "
-                    "--force"))
+                    "of other settings, which the output would not have. Use -o for another "
+                    "file, or --force"))
             self._finished[place] = run
-        return before["context"]["build_id"]
+        return path, result["context"]
 
     def _check_checkpoint(self, run):
         path = self._checkpoint(run)
@@ -96,14 +96,16 @@ class _Training:
             checkpoint.check_parameters(saved, path)
 
     def _begin(self, of_torch, before):
-        if before not in (None, of_torch["build_id"]):
-            raise load.DataError(self._options.output, (
-                "was made by another build of attnbench or PyTorch, or on another device, and "
-                "--resume would mix the two. Use -o for another file, or --force"))
+        for path, of in before:
+            if of["build_id"] != of_torch["build_id"]:
+                raise load.DataError(path, (
+                    "was made by another build of attnbench or PyTorch, or on another device, "
+                    "and the output would mix the two. Use -o for another file, or --force"))
         if not self._options.resume:
             for run in self._runs:
                 self._remove_checkpoint(run)
-        self._result["context"] = context.make(self._seed, of_torch)
+        self._result["context"] = context.of_all(
+            context.make(self._seed, of_torch), [of for _, of in before])
         for warning in of_torch["warnings"]:
             measure.tell(warning, "train")
         self._write()
