@@ -8,7 +8,8 @@ examples:
 The loss of a run is its error by the threshold less that by the expectation. The table has
 Spearman's rank correlation of each number with the loss, over all runs of a result that
 choose, with its 95 % interval, of 2,000 samples of its alternatives, drawn with replacement,
-each with all of its seeds. Each result has a column.
+each with all of its seeds. Where runs are of several folders of own data, each number and loss
+is taken less its mean over the runs of its folder. Each result has a column.
 
 With --into the table also goes between the lines <!-- predictors --> and
 <!-- /predictors --> of a file.
@@ -47,13 +48,23 @@ def _of_runs(runs, path):
     """(what they are of, {measure that all of them have: its correlation})"""
     losses = {name: runs.values(name, "lost") for name in runs.names}
     losses = {name: lost for name, lost in losses.items() if lost is not None}
+    data = [runs.data(name) for name in losses]
     shown = {measure: [runs.values(name, measure) for name in losses] for measure in PREDICTORS}
     lost = list(losses.values())
-    texts = {measure: _text(*correlation(numbers, lost)) for measure, numbers in shown.items()
+    texts = {measure: _text(*correlation(within(numbers, data), within(lost, data)))
+             for measure, numbers in shown.items()
              if len(lost) >= 3 and not any(of_seeds is None for of_seeds in numbers)}
     if not texts:
         raise load.DataError(path, "has no three alternatives that choose, with numbers of p")
     return f"{sum(map(len, lost))} runs of {command.counted(len(lost), 'alternative')}", texts
+
+
+def within(numbers, data):
+    """Arrays [seeds] of alternatives, less the mean of all runs on the same data."""
+    folders = numpy.concatenate(data)
+    values = numpy.concatenate(numbers)
+    means = {folder: values[folders == folder].mean() for folder in set(folders)}
+    return [of_seeds - [means[folder] for folder in of] for of_seeds, of in zip(numbers, data)]
 
 
 def correlation(numbers, lost):

@@ -89,6 +89,11 @@ class Runs:
         return next(run["settings"] for run in self.document["runs"]
                     if run["name"] == name)
 
+    def data(self, name):
+        """The folder of each seed's run, "" of a made task."""
+        return [self.document["runs"][place]["settings"].get("data") or ""
+                for place in self.places([name], self.seeds(name))]
+
     def seeds(self, *names):
         """The seeds with which all of these alternatives have ended."""
         sets = [{seed for one, seed in self._places if one == name} for name in names]

@@ -62,6 +62,22 @@ class Predictors(PlotTest):
         self.assertAlmostEqual(low, -1)
         self.assertAlmostEqual(high, 29 / 35)
 
+    def test_runs_are_compared_with_those_on_the_same_data(self):
+        numbers, data = [numpy.array([1, 12]), numpy.array([3, 10])], [["x", "y"]] * 2
+        for found, wanted in zip(predictors.within(numbers, data), ([-1, 1], [1, -1]),
+                                 strict=True):
+            self.assertEqual(list(found), wanted)
+        # Models of folder y lose far more, whatever their p.
+        made = document()
+        lost, shares = iter((31.5, 34, 37)), iter((0.85, 0.62, 0.05))
+        for run in made["runs"]:
+            run["settings"]["data"] = "xy"[run["seed"] - 1]
+            if run["seed"] == 2:
+                run["result"].update(hard_error=0.02 + next(lost) / 100,
+                                     discrete_share=next(shares))
+        self.assertIn("| share of p outside 0.05 to 0.95 | -1.00 [-1.00, -1.00] |\n",
+                      predictors.table([(made, "r.json")]))
+
     def test_a_result_of_few_alternatives_is_refused(self):
         made = document()
         made["runs"] = [run for run in made["runs"] if run["name"] != "a"]
