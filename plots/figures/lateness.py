@@ -64,7 +64,7 @@ def _draw_errors(panel, document, handles):
         found = numpy.array([late_and_error(run) for run in by_name[name]]) * (scale, 1)
         look = {**look, "linestyle": "none"}
         panel.plot(*found.T, **{**look, "alpha": 0.4, "markersize": 2.5, "markeredgewidth": 0.5})
-        lateness, error = found.mean(axis=0)
+        lateness, error = _mean(found, by_name[name])
         panel.plot(lateness, error, **{**look, "markersize": 6})
         if by_name[name][0]["result"]["hard_error"] is None:
             panel.annotate("waits for all", (lateness, error), (-6, 0),
@@ -88,12 +88,21 @@ def _draw_errors(panel, document, handles):
     return said
 
 
+def _mean(found, runs):
+    """Over rows [run, number]; each folder of own data weighs the same, as folders hold out
+    different speakers and alternatives have different numbers of seeds.
+    """
+    folders = [run["settings"].get("data") for run in runs]
+    return numpy.mean([found[[one == folder for one in folders]].mean(axis=0)
+                       for folder in dict.fromkeys(folders)], axis=0)
+
+
 _ERRORS = (
     "How late an output chooses its entry after the true end of its symbol, on average, given the "
     "symbols before, and the error of decoding, both on speakers that training has not heard where "
     "the data have some (here {}): the further down and left the better. What chooses nothing waits "
     "for the last entry. Its axis is logarithmic from 100 ms (or 3 entries) on. Small marks: each "
-    "seed; large: their mean. "
+    "seed; large: their mean, in which each speaker counts the same. "
 )
 
 

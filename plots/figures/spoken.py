@@ -133,7 +133,9 @@ def _draw_truth(panel, title, example, ends, scale, unit):
         return f"{title}: chooses nothing"
     # An output that chose nothing has waited for the last entry.
     late = [scale * ((entry or length) - end) for entry, end in zip(chosen, ends)]
-    return f"{title}: {numpy.mean(late):.1f} {unit} after the true ends on average"
+    mean = numpy.mean(late)
+    side = "before" if mean < 0 else "after"
+    return f"{title}: {abs(mean):.1f} {unit} {side} the true ends on average"
 
 
 def _set_times(panel, length, scale):

@@ -90,6 +90,15 @@ class Spoken(PlotTest):
         self.assertEqual([round(number, 6) for number in large[1]], [45, 65])
         self.assertEqual((len(small), len(large)), (6, 5))
 
+    def test_in_a_mean_each_folder_counts_the_same(self):
+        made = document()
+        # Two seeds of monotonic attention, 60 and 70 % of error, and one of another folder.
+        other = run("monotonic", 3, 90.0, 5.0)
+        other["settings"]["data"] = "another"
+        made["runs"].append(other)
+        _, said = lateness.draw_errors([made])
+        self.assertIn("monotonic (n = 3): 77.50 % of error, 97.5 ms late", "\n".join(said))
+
     def test_without_a_new_speaker_errors_are_of_all_that_is_held_out(self):
         whole = run("monotonic", 1, 60.0, 1.0)
         for one in whole["result"]["speakers"]:
@@ -137,7 +146,7 @@ class Spoken(PlotTest):
         self.assertEqual([line.strip() for line in out.splitlines() if line.startswith("  ")], [
             "soft: chooses nothing",
             # (1 - 1.5 + 3 - 3) / 2 entries of 30 ms, then (2 - 1.5 + 4 - 3) / 2.
-            "monotonic: -7.5 ms after the true ends on average",
+            "monotonic: 7.5 ms before the true ends on average",
             "MoChA, w = 2: 22.5 ms after the true ends on average"])
         for word in ("ah", "time, ms", "the true end of the output's symbol", "2 in an entry"):
             self.assertIn(word, self.svg("spoken_alignments"))
