@@ -65,7 +65,8 @@ SECTIONS = {
     ),
     "What was confirmed": (
         (verdicts.HOLDS,),
-        "These hold wherever we measured them; each name leads to the numbers.",
+        "These hold by the numbers that decide them; each name leads to them, and to what stands "
+        "beside.",
     ),
 }
 
@@ -177,17 +178,18 @@ def _errors():
         for mechanism, alternative in alternatives.items():
             chosen.setdefault(mechanism, runs[name].settings(alternative))
     rows = [
-        [label, *(_error_text(runs[name], alternatives.get(mechanism))
+        [label, *(_error_text(runs[name], alternatives.get(mechanism),
+                              _seeds(runs[name], alternatives.values()))
                   for name, alternatives in TASKS.values())]
         for mechanism, label in names.runs(chosen).items()
     ]
     return [
         f"{markdown.text(invalid)}Second, the error: percent of symbols that a small model "
-        "gets wrong when it decodes, of [English words and spoken phones](docs/corpora.md) and of "
-        "made tasks. The phones are of four synthetic speakers; half of the sentences are of one "
-        "whom training has not heard. "
-        "Mechanisms that choose entries are trained with noise. It is the mean over seeds with "
-        f"its interval; with fewer than {intervals.FEWEST_SEEDS} seeds, each seed's.",
+        "gets wrong when it decodes, of [English words](docs/corpora.md), [spoken phones]"
+        "(docs/speech.md) and made tasks. The phones are of four synthetic speakers; half of the "
+        "sentences are of one whom training has not heard. "
+        "Mechanisms that choose entries are trained with noise. It is the mean over seeds; "
+        f"with fewer than {intervals.FEWEST_SEEDS}, each seed's.",
         "",
         *markdown.table(("mechanism", *TASKS), rows),
         "",
@@ -198,8 +200,14 @@ def _errors():
     ]
 
 
-def _error_text(runs, name):
-    values = None if name is None else runs.values(name, "decoded")
+def _seeds(runs, alternatives):
+    """Those that all alternatives have, where seeds hold out different speakers; else None."""
+    folders = {folder for name in alternatives for folder in runs.data(name)}
+    return runs.seeds(*alternatives) if len(folders) > 1 else None
+
+
+def _error_text(runs, name, seeds):
+    values = None if name is None else runs.values(name, "decoded", seeds)
     if values is None:
         return markdown.NONE
     if len(values) < intervals.FEWEST_SEEDS:

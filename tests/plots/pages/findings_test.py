@@ -11,7 +11,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-from attnbench.analysis import ROOT, claims_result, load
+from made_up import make_trained, make_trained_run
+
+from attnbench.analysis import ROOT, claims_result, load, trained
 from attnbench.judge import verdicts
 from pages import findings, markdown, new_findings
 
@@ -39,6 +41,16 @@ class FindingsTest(unittest.TestCase):
         self.assertLessEqual(len(self.page.splitlines()), MOST_LINES)
         self.assertLessEqual(
             len(re.sub(r"\]\([^)]*\)", "", self.page).split()), MOST_WORDS)
+
+    def test_errors_of_other_speakers_are_of_the_seeds_that_all_have(self):
+        def runs(folders):
+            return trained.Runs(make_trained("speech", [
+                make_trained_run(name, seed, 10.0 * seed, task="folder", data=folders[seed - 1])
+                for name, seeds in (("soft", (1, 2, 3)), ("memory", (1, 2))) for seed in seeds]))
+
+        self.assertEqual(findings._seeds(runs("aba"), ("soft", "memory")), [1, 2])
+        self.assertIsNone(findings._seeds(runs("aaa"), ("soft", "memory")))
+        self.assertEqual(findings._error_text(runs("aba"), "soft", [1, 2]), "10.00, 20.00")
 
     def test_each_judged_claim_is_once_under_its_verdict(self):
         claims = claims_result.read(claims_result.FULL)["claims"]
