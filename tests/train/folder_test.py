@@ -115,15 +115,14 @@ class Read(FolderTest):
 
         def group(number):
             return data.examples(tasks.TRAINING, 1, 16 * number, 16)
-        # Epoch 1 begins in the middle of a group.
-        whole = [group(number) for number in range(18) if number not in (6, 12)]
-        lengths = [[len(one.target) for one in examples] for examples in whole]
-        self.assertLessEqual(max(max(one) - min(one) for one in lengths), 2)
-        for epoch in range(3):
+        # Groups 6 and 12 are of two epochs.
+        for epoch, numbers in enumerate((range(6), range(7, 12), range(13, 18))):
+            lengths = [[len(one.target) for one in group(number)] for number in numbers]
+            self.assertLessEqual(max(max(one) - min(one) for one in lengths), 2)
             of_epoch = data.examples(tasks.TRAINING, 1, 100 * epoch, 100)
             self.assertEqual(sorted(one.source[0, 0] for one in of_epoch), list(range(100)))
             # Short ones do not all come first.
-            means = list(map(numpy.mean, lengths[5 * epoch:5 * epoch + 5]))
+            means = list(map(numpy.mean, lengths))
             self.assertNotEqual(means, sorted(means))
 
     def test_every_file_that_is_read_counts_in_the_hash(self):
