@@ -42,11 +42,9 @@ def seconds(run, steps, held_out):
     _seconds(made.step)  # warms up
     step = sum(_seconds(made.step) for _ in range(steps)) / steps
     count = min(held_out, of.held_out)
-    evaluated = _seconds(made.evaluate, count) / count
-    compared = _seconds(made.compare_decodings, count) / count
+    of_point, of_end = (_seconds(made.evaluate, count, whole) / count for whole in (False, True))
     points = of.steps // of.curve_every if of.curve_every else 0
-    return (step * of.steps + evaluated * points * of.curve_held_out
-            + (evaluated + compared) * of.held_out)
+    return step * of.steps + of_point * points * of.curve_held_out + of_end * of.held_out
 
 
 def _seconds(function, *arguments):

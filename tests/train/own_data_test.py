@@ -179,7 +179,7 @@ class Trained(OwnDataTest):
             model = trainer.Trainer(run).model
             with torch.no_grad():
                 model.by_name()["attention.r"].fill_(bias)
-            result = evaluation.evaluate(model, run, 5)
+            result = evaluation.evaluate(model, run, 5, whole=True)
             late = chosen - ends
             self.assertAlmostEqual(result["alignment_error"], numpy.abs(late).mean())
             self.assertAlmostEqual(result["lateness"], late.mean())
@@ -194,7 +194,7 @@ class Trained(OwnDataTest):
 
     def test_what_chooses_nothing_waits_for_the_last_entry(self):
         run = self.runs()[0]
-        result = evaluation.evaluate(trainer.Trainer(run).model, run, 5)
+        result = evaluation.evaluate(trainer.Trainer(run).model, run, 5, whole=True)
         held_out = run.settings.examples(tasks.HELD_OUT, 1, 0, 5)
         late = numpy.concatenate([len(one.source) - one.ends for one in held_out])
         self.assertAlmostEqual(result["lateness"], late.mean())
@@ -221,10 +221,10 @@ class Trained(OwnDataTest):
         made = trainer.Trainer(run)
         while not made.is_done:
             made.step()
-        ann, bob = made.evaluate(5).pop("speakers")
+        of_ann, of_all = (made.evaluate(count, whole=True) for count in (2, 5))
+        ann, bob = map(dict, of_all["speakers"])
         self.assertEqual((ann.pop("speaker"), bob["speaker"]), ("ann", "bob"))
         self.assertEqual((ann.pop("in_training"), bob["in_training"]), (False, True))
-        of_ann, of_all = made.evaluate(2), made.evaluate(5)
         self.assertEqual(len(ann), 6)
         self.assertAlmostEqual(ann.pop("median_lateness"), of_ann["median_lateness"])
         symbols = [len(one.target) - 1 for one in run.settings.examples(tasks.HELD_OUT, 1, 0, 5)]

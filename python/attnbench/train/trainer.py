@@ -12,7 +12,7 @@ from typing import Optional
 import torch
 from torch.nn.functional import cross_entropy
 
-from attnbench.train import checkpoint, decodings, evaluation, tasks
+from attnbench.train import checkpoint, evaluation, tasks
 from attnbench.train.model import NO_TARGET, Model, batch_of
 from attnbench.train.parameters import first_parameters, parameter_shapes
 
@@ -77,25 +77,19 @@ class Trainer:
         self.times.cpu_seconds += time.process_time() - cpu_start
         every = self.run.settings.curve_every
         if every > 0 and self.steps_done % every == 0:
-            point = self.evaluate(self.run.settings.curve_held_out)
             self.curve.append({
                 "step": self.steps_done, "training_loss": self.loss_sum / every,
-                **{name: point[name] for name in evaluation.OF_CURVE}})
+                **self.evaluate(self.run.settings.curve_held_out)})
             self.loss_sum = 0.0
         return report
 
-    def evaluate(self, count) -> dict:
-        """Gives `result` of a run, of the first `count` held-out sequences. Raises Diverged."""
+    def evaluate(self, count, whole=False) -> dict:
+        """As evaluation.evaluate. Raises Diverged."""
         with _diverges(self.steps_done):
-            found = evaluation.evaluate(self.model, self.run, count)
+            found = evaluation.evaluate(self.model, self.run, count, whole)
         if not math.isfinite(found["loss"]):
             raise Diverged(f"in step {self.steps_done} the held-out loss is {found['loss']}")
         return found
-
-    def compare_decodings(self, count) -> dict:
-        """Gives what `result` has beside an evaluation. Raises Diverged."""
-        with _diverges(self.steps_done):
-            return decodings.compare(self.model, self.run, count)
 
     def example(self) -> dict:
         """Gives `example` of a run. Raises Diverged."""
