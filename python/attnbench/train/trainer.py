@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import math
 import time
-from typing import Optional
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -25,8 +24,6 @@ class Diverged(Exception):
 class StepReport:
     step: int  # from 1
     loss: float  # nats a symbol
-    # log of the mean of sum over j of alpha(i, j); None: the mechanism chooses nothing.
-    log_mass: Optional[float]
 
 
 @dataclasses.dataclass
@@ -153,7 +150,7 @@ class Trainer:
         loss.backward()
         norm = float(torch.nn.utils.clip_grad_norm_(
             self.parameters.values(), settings.greatest_norm))
-        report = StepReport(self.steps_done + 1, loss.item(), _log_mass(decoded, batch))
+        report = StepReport(self.steps_done + 1, loss.item())
         if not (math.isfinite(report.loss) and math.isfinite(norm)):
             raise Diverged(f"in step {report.step} the loss is {report.loss}, the gradient's norm"
                            f" {norm}")
@@ -177,14 +174,6 @@ class Trainer:
             self.run.seed, range(first, first + settings.batch), len(batch.targets),
             len(batch.source), settings.noise * share)
         return torch.from_numpy(noise).unsqueeze(1).to(self.device)
-
-
-def _log_mass(decoded, batch):
-    if decoded.attended is None or decoded.attended.alpha is None:
-        return None
-    is_output = (batch.targets != NO_TARGET).t()
-    mass = decoded.attended.alpha.detach().sum(3).squeeze(1)[is_output].mean(dtype=torch.double)
-    return mass.log().item()
 
 
 @contextlib.contextmanager

@@ -122,7 +122,7 @@ class Worker:
             if now - told >= SECONDS_BETWEEN_STEPS:
                 curve = trainer.curve
                 self._connection.send(messages.Step(
-                    report.step, report.loss, report.log_mass, curve[-1] if curve else None,
+                    report.step, report.loss, curve[-1] if curve else None,
                     attempt.steps_per_second()))
                 told = now
 
