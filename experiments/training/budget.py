@@ -19,8 +19,6 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
 from attnbench.analysis import start
 with start.imports("budget.py", measured.NEEDED):
-    import torch
-
     from attnbench.analysis import command, load
     from attnbench.train import settings, trainer
 
@@ -93,11 +91,9 @@ def main(arguments):
         return command.fail(str(error), "budget.py")
     print(table(found))
     if options.output:
-        measured.write({
-            "schema_version": 1, "kind": "training_budget",
-            "context": measured.context(
-                "training/budget.py", arguments, {"torch": torch.__version__}),
-            "quick": options.quick, "rows": found}, options.output)
+        measured.write(measured.result(
+            "training_budget", "training/budget.py", arguments, quick=options.quick, rows=found),
+            options.output)
     return 0
 
 

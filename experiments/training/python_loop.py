@@ -153,14 +153,9 @@ def main(arguments):
     for _ in range(rounds):
         for key, loop in sorted(loops.items()):  # the loops of a model follow one another
             samples[key].append(loop.step_ms(steps))
-    measured.write({
-        "schema_version": 1,
-        "kind": "python_loop",
-        "context": measured.context(
-            "training/python_loop.py", arguments, {"torch": torch.__version__}),
-        "quick": options.quick,
-        "steps": steps,
-        "loops": [
+    measured.write(measured.result(
+        "python_loop", "training/python_loop.py", arguments, quick=options.quick, steps=steps,
+        loops=[
             {
                 "model": model,
                 "name": name,
@@ -169,8 +164,7 @@ def main(arguments):
                 "samples_ms": of_loop,
             }
             for (model, name), of_loop in samples.items()
-        ],
-    }, options.output)
+        ]), options.output)
 
 
 if __name__ == "__main__":
