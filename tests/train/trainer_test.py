@@ -1,10 +1,9 @@
-"""Guards against training that computes another loss, gradient or step than the trainer in C++ that
-was there before, against a model that decodes otherwise than the program, and against a run that
-goes on with other bits.
+"""Guards against training that computes a wrong loss, gradient or step, against a model that
+decodes otherwise than the program, and against a run that goes on with other bits.
 
-first_steps.json has what the other trainer made of small models: after no step the evaluation and
-the example, the first loss and its gradient (of each parameter the norm and the product with cos(0),
-cos(1), ...), and losses of a run of 50 steps.
+first_steps.json is an independent computation (`source` says whose) of small models: after no step
+the evaluation and the example, the first loss and its gradient (of each parameter the norm and the
+product with cos(0), cos(1), ...), and losses of a run of 50 steps.
 """
 
 import dataclasses
@@ -69,7 +68,7 @@ class TrainTest(unittest.TestCase):
 
 
 class FirstSteps(TrainTest):
-    def test_the_first_loss_and_its_gradient_are_those_of_the_other_trainer(self):
+    def test_the_first_loss_and_its_gradient_are_those_of_the_independent_computation(self):
         for name, expected in MODELS.items():
             made = trainer.Trainer(run_of(name, steps=1, greatest_norm=1e30))
             self.assert_near(made.step().loss, expected["loss"], 1e-5, name)
@@ -81,14 +80,14 @@ class FirstSteps(TrainTest):
                     float(gradient @ numpy.cos(numpy.arange(gradient.size)))]
             self.assert_near(gradients, expected["gradients"], 1e-5, name)
 
-    def test_losses_of_fifty_steps_are_those_of_the_other_trainer(self):
+    def test_losses_of_fifty_steps_are_those_of_the_independent_computation(self):
         for name, expected in MODELS.items():
             _, losses = trained(name)
             self.assert_near(
                 [losses[int(step) - 1] for step in expected["losses"]],
                 list(expected["losses"].values()), 1e-2, name)
 
-    def test_evaluation_and_example_are_those_of_the_other_trainer(self):
+    def test_evaluation_and_example_are_those_of_the_independent_computation(self):
         for name, expected in MODELS.items():
             made = trainer.Trainer(run_of(name))
             found = made.evaluate(made.run.settings.held_out, whole=True)
