@@ -36,6 +36,15 @@ def context(script, arguments, libraries):
     }
 
 
+def result(kind, script, arguments, **members):
+    """Begins a result that PyTorch computes. Its context tells of the sources as they are now: what
+    is checked out may change while a script measures.
+    """
+    import torch  # which other scripts do without
+    return {"schema_version": 1, "kind": kind,
+            "context": context(script, arguments, {"torch": torch.__version__}), **members}
+
+
 def write(result, path):
     """Writes the file whole or not at all; prints the result if there is no path."""
     write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", path)

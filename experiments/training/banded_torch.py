@@ -152,18 +152,10 @@ def main(arguments):
     options = parser.parse_args(arguments)
     sizes, rounds = (QUICK, 3) if options.quick else (FULL, 7)
     torch.set_num_threads(1)
-    result = {
-        "schema_version": 1,
-        "kind": "banded_torch",
-        # What is checked out may change while it measures.
-        "context": measured.context(
-            "training/banded_torch.py", arguments, {"torch": torch.__version__}),
-        "quick": options.quick,
-        "bound": BOUND,
-        **sizes,
-        "rows": [*of_program(options.program, sizes, rounds),
-                 *of_paths(Inputs(**sizes), rounds)],
-    }
+    result = measured.result("banded_torch", "training/banded_torch.py", arguments,
+                             quick=options.quick, bound=BOUND, **sizes)
+    result["rows"] = [*of_program(options.program, sizes, rounds),
+                      *of_paths(Inputs(**sizes), rounds)]
     measured.write(result, options.output)
 
 

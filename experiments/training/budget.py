@@ -19,8 +19,6 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import measured
 from attnbench.analysis import start
 with start.imports("budget.py", measured.NEEDED):
-    import torch
-
     from attnbench.analysis import command, load
     from attnbench.train import settings, trainer
 
@@ -42,11 +40,9 @@ def seconds(run, steps, held_out):
     _seconds(made.step)  # warms up
     step = sum(_seconds(made.step) for _ in range(steps)) / steps
     count = min(held_out, of.held_out)
-    evaluated = _seconds(made.evaluate, count) / count
-    compared = _seconds(made.compare_decodings, count) / count
+    of_point, of_end = (_seconds(made.evaluate, count, whole) / count for whole in (False, True))
     points = of.steps // of.curve_every if of.curve_every else 0
-    return (step * of.steps + evaluated * points * of.curve_held_out
-            + (evaluated + compared) * of.held_out)
+    return step * of.steps + of_point * points * of.curve_held_out + of_end * of.held_out
 
 
 def _seconds(function, *arguments):
@@ -95,11 +91,9 @@ def main(arguments):
         return command.fail(str(error), "budget.py")
     print(table(found))
     if options.output:
-        measured.write({
-            "schema_version": 1, "kind": "training_budget",
-            "context": measured.context(
-                "training/budget.py", arguments, {"torch": torch.__version__}),
-            "quick": options.quick, "rows": found}, options.output)
+        measured.write(measured.result(
+            "training_budget", "training/budget.py", arguments, quick=options.quick, rows=found),
+            options.output)
     return 0
 
 

@@ -103,18 +103,13 @@ def main(arguments):
     found = list(rows())
     print(table(found), end="")
     if options.output:
-        measured.write({
-            "schema_version": 1,
-            "kind": "clip_gradient",
-            "context": {
-                **measured.context("training/clip_gradient.py", arguments,
-                                   {"torch": torch.__version__}),
-                "valid": True, "invalid_reasons": [], "warnings": [],  # no time is in it
-            },
-            "memory_length": MEMORY_LENGTH, "start": START, "target": TARGET,
-            "behind": list(BEHIND), "energy_others": OTHERS, "energy_target": OF_TARGET,
-            "rows": found,
-        }, options.output)
+        result = measured.result(
+            "clip_gradient", "training/clip_gradient.py", arguments,
+            memory_length=MEMORY_LENGTH, start=START, target=TARGET, behind=list(BEHIND),
+            energy_others=OTHERS, energy_target=OF_TARGET, rows=found)
+        # No time is in it.
+        result["context"].update(valid=True, invalid_reasons=[], warnings=[])
+        measured.write(result, options.output)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,19 @@
 #!/usr/bin/env python3
-"""Times a training step of `attnbench train` on one thread, with noise 1: of task copy with sources
-of 40 symbols, and of experiments stretch and fed. Beside copy it times the same model as a user
-would write it, with torch.nn.LSTM and the closed form of alpha, and the same with our operators;
-beside all, another program that trains, if one is given.
+"""Times a training step of `attnbench train` on one thread, of task copy with noise 1. Beside it it
+times the same model as a user would write it, with torch.nn.LSTM and the closed form of alpha, and
+the same with our operators.
 
-usage: python_loop.py [--quick] [-o RESULT] [--program PROGRAM]
+usage: python_loop.py [--quick] [-o RESULT]
 example: /usr/bin/python3 experiments/training/python_loop.py -o results/python_loop.json
 
-All batches of copy have one shape: 32 sequences, T = U = 41 with the end symbol. `attnbench train`
-makes examples and noise within the step, the user's loops before it. The loops of a model take
-turns; samples are the mean milliseconds of a step in each round.
+All batches have one shape: 32 sequences, T = U = 41 with the end symbol. `attnbench train` makes
+examples and noise within the step, the user's loops before it. The loops take turns; samples are
+the mean milliseconds of a step in each round.
 """
 
-import json
 import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # as a worker; NumPy reads them
@@ -34,15 +30,7 @@ with start.imports("python_loop.py", measured.NEEDED):
     library.load()  # without it they would be plain torch operations
     from framework_training import selection
 
-LENGTH, BATCH, SYMBOLS, EMBEDDING, UNITS = 40, 32, 20, 32, 64
-COMMON = {"mechanism": "monotonic", "noise": 1, "held_out": 1, "curve_every": 0}
-MODELS = {
-    "copy": {
-        **COMMON, "task": "copy", "least_symbols": LENGTH, "most_symbols": LENGTH, "dim": UNITS,
-        "encoder_units": UNITS, "embedding": EMBEDDING, "batch": BATCH},
-    "stretch": {**COMMON, "task": "stretch"},
-    "fed": {**COMMON, "task": "stretch", "input_feeding": True},
-}
+TASK, LENGTH, BATCH, SYMBOLS, EMBEDDING, UNITS = "copy", 40, 32, 20, 32, 64
 
 
 class UsersModel(torch.nn.Module):
@@ -101,9 +89,11 @@ class UsersLoop:
 class Trainer:
     """The loop of `attnbench train`."""
 
-    def __init__(self, model):
-        self.trainer = trainer.Trainer(settings.Run(
-            "loop", 1, 1, settings.Settings(**MODELS[model], steps=10**6)))
+    def __init__(self):
+        self.trainer = trainer.Trainer(settings.Run("loop", 1, 1, settings.Settings(
+            mechanism="monotonic", noise=1, task=TASK, least_symbols=LENGTH, most_symbols=LENGTH,
+            dim=UNITS, encoder_units=UNITS, embedding=EMBEDDING, batch=BATCH, steps=10**6,
+            held_out=1, curve_every=0)))
 
     def step_ms(self, steps):
         start = time.perf_counter()
@@ -112,65 +102,30 @@ class Trainer:
         return 1e3 * (time.perf_counter() - start) / steps
 
 
-class Program:
-    """Another program with the options of `attnbench train`, and what its result says."""
-
-    def __init__(self, program, model):
-        self.program, self.model = program, model
-
-    def step_ms(self, steps):
-        experiment = {
-            "name": "loop", "question": "What does a step cost?",
-            "source": "experiments/training/python_loop.py", "seed": 1, "seeds": 1,
-            "settings": {**MODELS[self.model], "steps": steps}, "alternatives": [{"name": "loop"}],
-        }
-        with tempfile.TemporaryDirectory() as folder:
-            paths = [os.path.join(folder, name) for name in ("loop.json", "r.json")]
-            with open(paths[0], "w", encoding="utf-8") as file:
-                json.dump(experiment, file)
-            subprocess.run(
-                [self.program, paths[0], "-o", paths[1]], check=True,
-                capture_output=True, cwd=measured.ROOT)
-            with open(paths[1], encoding="utf-8") as file:
-                return json.load(file)["runs"][0]["step_ms"]
-
-
 def main(arguments):
-    parser = measured.parser("python_loop.py", __doc__)
-    parser.add_argument("--program", help=(
-        "another with the options of `attnbench train`, such as that of an earlier version"))
-    options = parser.parse_args(arguments)
+    options = measured.parser("python_loop.py", __doc__).parse_args(arguments)
     rounds, steps = (3, 3) if options.quick else (10, 60)
     trainer.use_one_thread()
-    loops = {(model, "trainer"): Trainer(model) for model in MODELS}
-    loops["copy", "python_closed_form"] = UsersLoop(False)
-    loops["copy", "python_operators"] = UsersLoop(True)
-    if options.program:
-        loops.update({(model, "program"): Program(options.program, model) for model in MODELS})
+    loops = {"trainer": Trainer(), "python_closed_form": UsersLoop(False),
+             "python_operators": UsersLoop(True)}
     for loop in loops.values():
         loop.step_ms(3)  # warms up
-    samples = {key: [] for key in loops}
+    samples = {name: [] for name in loops}
     for _ in range(rounds):
-        for key, loop in sorted(loops.items()):  # the loops of a model follow one another
-            samples[key].append(loop.step_ms(steps))
-    measured.write({
-        "schema_version": 1,
-        "kind": "python_loop",
-        "context": measured.context(
-            "training/python_loop.py", arguments, {"torch": torch.__version__}),
-        "quick": options.quick,
-        "steps": steps,
-        "loops": [
+        for name, loop in loops.items():
+            samples[name].append(loop.step_ms(steps))
+    measured.write(measured.result(
+        "python_loop", "training/python_loop.py", arguments, quick=options.quick, steps=steps,
+        loops=[
             {
-                "model": model,
+                "model": TASK,
                 "name": name,
                 "step_ms": statistics.median(of_loop),
-                "over_trainer": paired.ratio(samples[model, "trainer"], of_loop),
+                "over_trainer": paired.ratio(samples["trainer"], of_loop),
                 "samples_ms": of_loop,
             }
-            for (model, name), of_loop in samples.items()
-        ],
-    }, options.output)
+            for name, of_loop in samples.items()
+        ]), options.output)
 
 
 if __name__ == "__main__":

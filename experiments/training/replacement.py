@@ -160,12 +160,8 @@ def main(arguments):
     settings = QUICK if options.quick else FULL
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    result = {
-        "schema_version": 1, "kind": "replacement",
-        "context": measured.context(
-            "training/replacement.py", arguments, {"torch": torch.__version__}),
-        "quick": options.quick, "settings": settings, "runs": [],
-    }
+    result = measured.result("replacement", "training/replacement.py", arguments,
+                             quick=options.quick, settings=settings, runs=[])
     for seed in range(1, settings["seeds"] + 1):
         for name in ALTERNATIVES:
             run = train(name, seed, settings)

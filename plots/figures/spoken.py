@@ -16,7 +16,6 @@ MOST_STACKED = 8
 LEAST_ALIKE = 0.7  # correlation of stacked frames
 
 
-
 def has_alignments(documents):
     return bool(_of_one_source(documents)[1])
 

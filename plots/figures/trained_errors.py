@@ -92,7 +92,7 @@ def _draw_noise(panel, document, of_panel, drawn):
         means, rows, told = [], [], []
         for what, measure, mark, shift in WAYS:
             values = runs.values(name, measure)
-            if values is None:  # older results have no sampled choices
+            if values is None:  # not every result has sampled choices
                 continue
             drawn.add(what)
             means.append(values.mean())

@@ -63,18 +63,20 @@ class Budget(InFolder):
 
     def test_seconds_are_of_steps_curve_and_what_comes_after(self):
         # Each call takes as long as this clock says.
-        took = {"step": 1, "evaluate": 10, "compare_decodings": 100}
         made = mock.Mock()
         run = settings.Run("a", 1, 1, settings.Settings(
             steps=50, curve_every=20, curve_held_out=7, held_out=9))
 
         def seconds_of(function, *arguments):
-            name = next(name for name in took if function is getattr(made, name))
-            return took[name] * (arguments[0] if arguments else 1)
+            if function is made.step:
+                return 1
+            self.assertIs(function, made.evaluate)
+            count, whole = arguments
+            return count * (110 if whole else 10)
 
         with mock.patch.object(budget.trainer, "Trainer", return_value=made), \
                 mock.patch.object(budget, "_seconds", seconds_of):
-            self.assertEqual(budget.seconds(run, 3, 4), 50 + 2 * 7 * 10 + 9 * (10 + 100))
+            self.assertEqual(budget.seconds(run, 3, 4), 50 + 2 * 7 * 10 + 9 * 110)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import unittest
 import numpy
 import torch
 
-from attnbench.train import attention, decodings, evaluation, tasks, trainer
+from attnbench.train import attention, evaluation, tasks, trainer
 from attnbench.train.model import batch_of
 from attnbench.train.settings import Run, Settings
 
@@ -88,7 +88,7 @@ class DecodingsTest(unittest.TestCase):
 
     def test_numbers_are_those_of_their_formulas(self):
         for name, made in self.of.items():
-            found = decodings.compare(made.model, made.run, 40)
+            found = made.evaluate(40, whole=True)
             is_monotonic = made.run.settings.is_monotonic
             self.assertEqual("sampled_error" in found, is_monotonic, name)
             self.assertEqual(len(found["wrong_by_position"]), 5)
@@ -131,15 +131,14 @@ class DecodingsTest(unittest.TestCase):
         runs = (dataclasses.replace(made.run, held_out_seed=seed) for seed in range(1, 100))
         run, one = next((run, one) for run in runs for one in run.settings.examples(
             tasks.HELD_OUT, run.held_out_seed, 0, 1) if len(one.target) < 5)
-        found = decodings.compare(made.model, run, 1)
+        found = evaluation.evaluate(made.model, run, 1, whole=True)
         self.assertEqual(len(found["wrong_by_position"]), len(one.target))
 
     def test_the_same_run_draws_the_same_choices(self):
         made = self.of["monotonic_fed"]
-        first, second = (decodings.compare(made.model, made.run, 40) for _ in range(2))
+        first, second = (made.evaluate(40, whole=True) for _ in range(2))
         self.assertEqual(first, second)
-        evaluated = made.evaluate(40)
-        self.assertNotEqual(first["sampled_error"], evaluated["hard_error"])
+        self.assertNotEqual(first["sampled_error"], first["hard_error"])
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ import unittest
 from attnbench.train import messages, progress
 
 RUN = types.SimpleNamespace(name="hard", seed=3, settings=types.SimpleNamespace(steps=300))
-POINT = {"soft_error": 0.0321, "hard_error": 0.0987}
+POINT = {"soft_error": 0.0321, "hard_error": 0.0987, "selected_mass": 0.951}
 
 
 def step(number=100, **members):
-    return messages.Step(**{"step": number, "loss": 0.4123, "log_mass": None, "evaluation": None,
+    return messages.Step(**{"step": number, "loss": 0.4123, "evaluation": None,
                             "steps_per_second": 40.0, **members})
 
 
@@ -43,10 +43,11 @@ class ProgressTest(unittest.TestCase):
         self.assertEqual(progress.step_text(RUN, step()),
                          "step 100 of 300, 40 steps/s, loss 0.412, about 5 s left")
         self.assertEqual(
-            progress.step_text(RUN, step(log_mass=-0.05, evaluation=POINT)),
-            "step 100 of 300, 40 steps/s, loss 0.412, error 3.2 % (threshold 9.9 %), "
-            "log of the selected mass -0.05, about 5 s left")
-        slow = step(evaluation={**POINT, "hard_error": None}, steps_per_second=1.5)
+            progress.step_text(RUN, step(evaluation=POINT)),
+            "step 100 of 300, 40 steps/s, loss 0.412, error 3.2 % (threshold 9.9 %), mass 0.95, "
+            "about 5 s left")
+        slow = step(evaluation={**POINT, "hard_error": None, "selected_mass": None},
+                    steps_per_second=1.5)
         self.assertEqual(progress.step_text(RUN, slow),
                          "step 100 of 300, 1.5 steps/s, loss 0.412, error 3.2 %, "
                          "about 3 min left")

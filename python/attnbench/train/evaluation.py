@@ -9,9 +9,9 @@ from torch.nn.functional import cross_entropy
 
 from attnbench.train import tasks
 from attnbench.train.attention import by_threshold
+from attnbench.train.decodings import Decodings, edits
 from attnbench.train.model import NO_TARGET, batch_of
 
-OF_CURVE = ("soft_error", "hard_error", "loss", "selected_mass", "discrete_share")
 # Below and above these bounds a p counts as discrete.
 ALMOST_ZERO, ALMOST_ONE = 0.05, 0.95
 BINS = 20  # of p_histogram
@@ -23,33 +23,37 @@ EXAMPLE_AMONG = 32  # first held-out sequences, of which one is the example
 
 
 @torch.no_grad()
-def evaluate(model, run, count):
-    """Gives `result` of the first `count` held-out sequences, a dict; what mechanisms of another
-    kind have is None, or absent where the schema lets it be.
+def evaluate(model, run, count, whole=False):
+    """Gives of the first `count` held-out sequences what a point of the curve has, a dict; all of
+    `result` if it shall be `whole`. What mechanisms of another kind have is None, or absent where
+    the schema lets it be.
     """
     settings = run.settings
-    sums = _Sums()
+    sums, decodings = _Sums(), Decodings(model, run)
     for examples, batch, encoding in batches(model, run, count):
-        decoded = model.decode(encoding, encoding.first, batch.previous)
+        expected = model.decode(encoding, encoding.first, batch.previous)
         is_output = batch.targets != NO_TARGET
         sums.add("loss", cross_entropy(
-            decoded.logits.flatten(0, 1), batch.targets.flatten(), ignore_index=NO_TARGET,
+            expected.logits.flatten(0, 1), batch.targets.flatten(), ignore_index=NO_TARGET,
             reduction="sum"))
         sums.add("outputs", is_output)
         sums.add_symbols(examples)
         sums.add_edits("soft", model.decode_greedily(encoding), examples)
-        if settings.mechanism == "memory":
-            sums.add_spread(model.attention.context_weights(encoding.prepared), batch.lengths)
         if settings.is_monotonic:
-            sums.add_choices(decoded.attended, is_output)
+            sums.add_choices(expected.attended, is_output)
             sums.add_edits("hard", model.decode_greedily(encoding, by_threshold), examples)
-        if any(one.ends is not None for one in examples):
-            alpha = None
+        if whole:
+            chosen, alpha = expected, None
             if settings.is_monotonic:
-                alpha = model.decode(encoding, encoding.first, batch.previous,
-                                     choose=by_threshold).attended.alpha
+                chosen = model.decode(
+                    encoding, encoding.first, batch.previous, choose=by_threshold)
+                alpha = chosen.attended.alpha
             sums.add_ends(alpha, examples)
-    return sums.result(settings)
+            if settings.mechanism == "memory":
+                sums.add_spread(model.attention.context_weights(encoding.prepared), batch.lengths)
+            decodings.add(examples, batch, encoding, expected, chosen)
+    point = sums.point(settings)
+    return {**point, **sums.rest(settings), **decodings.result()} if whole else point
 
 
 @torch.no_grad()
@@ -97,12 +101,6 @@ def batches(model, run, count):
         examples = _held_out(run, first, min(together, count - first))
         batch = _batch(model, examples)
         yield examples, batch, model.encode(batch)
-
-
-def edits(outputs, examples):
-    """Gives of each example how many edits make its target of the output, a list of symbols."""
-    return [tasks.edit_distance(output, one.target[:-1])
-            for output, one in zip(outputs, examples)]
 
 
 def _held_out(run, first, count):
@@ -192,17 +190,23 @@ class _Sums:
         self.add("spread", spread[lengths > 1])
         self.add("spread_sequences", lengths > 1)
 
-    def result(self, settings):
+    def point(self, settings):
         sums = self.sums
-        ends = [of_example for of_one in self.ends.values() for of_example in of_one]
-        found = {**_errors(sums, settings, ends), "loss": sums["loss"] / sums["outputs"],
+        found = {**_errors(sums, settings), "loss": sums["loss"] / sums["outputs"],
                  "selected_mass": None, "discrete_share": None}
         if settings.is_monotonic:
             found["selected_mass"] = sums["mass"] / sums["outputs"]
             found["discrete_share"] = sums["discrete"] / sums["looks"] if sums["looks"] > 0 else 0.0
-            if sums["looks"] > 0:
-                found["p_histogram"] = (self.histogram / sums["looks"]).tolist()
+        return found
+
+    def rest(self, settings):
+        """What `result` has of these sums beside a point."""
+        sums, found = self.sums, {}
+        if sums["looks"] > 0:
+            found["p_histogram"] = (self.histogram / sums["looks"]).tolist()
+        ends = [of_example for of_one in self.ends.values() for of_example in of_one]
         if ends:
+            found.update(_distances(ends, settings))
             late = torch.cat([late for late, _ in ends])
             off = late.round().long().clamp(-ENTRIES_OFF, ENTRIES_OFF) + ENTRIES_OFF
             counts = torch.bincount(off, minlength=2 * ENTRIES_OFF + 1)
@@ -212,21 +216,25 @@ class _Sums:
         if self.of_speaker:
             found["speakers"] = [
                 {"speaker": speaker, "in_training": speaker in settings.training_speakers,
-                 **_errors(theirs, settings, self.ends[speaker])}
+                 **_errors(theirs, settings), **_distances(self.ends[speaker], settings)}
                 for speaker, theirs in sorted(self.of_speaker.items())]
         return found
 
 
-def _errors(sums, settings, ends):
-    """What follows from sums of OF_SPEAKER, and from the ends of _Sums."""
+def _errors(sums, settings):
+    """What follows from sums of OF_SPEAKER."""
     symbols = max(sums["symbols"], 1.0)
-    found = {"soft_error": sums["soft"] / symbols,
-             "hard_error": sums["hard"] / symbols if settings.is_monotonic else None}
-    if ends:
-        late, waits = map(torch.cat, zip(*ends))
-        if settings.is_monotonic:
-            found["alignment_error"] = late.abs().mean().item()
-            found["waiting_share"] = waits.double().mean().item()
-        found["lateness"] = late.mean().item()
-        found["median_lateness"] = late.median().item()
-    return found
+    return {"soft_error": sums["soft"] / symbols,
+            "hard_error": sums["hard"] / symbols if settings.is_monotonic else None}
+
+
+def _distances(ends, settings):
+    """What follows from the ends of _Sums, of one speaker or of all."""
+    if not ends:
+        return {}
+    late, waits = map(torch.cat, zip(*ends))
+    found = {}
+    if settings.is_monotonic:
+        found["alignment_error"] = late.abs().mean().item()
+        found["waiting_share"] = waits.double().mean().item()
+    return {**found, "lateness": late.mean().item(), "median_lateness": late.median().item()}

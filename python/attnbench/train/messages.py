@@ -33,7 +33,6 @@ class Job:
 class Step:
     step: int
     loss: float
-    log_mass: Optional[float]
     evaluation: Optional[dict]  # the last point of the curve
     steps_per_second: float
 

@@ -42,16 +42,17 @@ class Progress:
 
 
 def step_text(run, report):
-    """'step 100 of 300, 41 steps/s, loss 0.412, error 3.2 % (threshold 9.9 %), about 5 s left'"""
+    """'step 100 of 300, 41 steps/s, loss 0.412, error 3.2 % (threshold 9.9 %), mass 0.95, about 5 s
+    left'; error and mass are of the last point of the curve.
+    """
     steps = run.settings.steps
     parts = [f"step {report.step} of {steps}", f"{report.steps_per_second:.3g} steps/s",
              f"loss {report.loss:.3f}"]
     if report.evaluation is not None:
-        hard = report.evaluation["hard_error"]
-        threshold = "" if hard is None else f" (threshold {100 * hard:.1f} %)"
-        parts.append(f"error {100 * report.evaluation['soft_error']:.1f} %{threshold}")
-    if report.log_mass is not None:
-        parts.append(f"log of the selected mass {report.log_mass:.2f}")
+        parts.append(f"error {100 * report.evaluation['soft_error']:.1f} %")
+        if report.evaluation["hard_error"] is not None:
+            parts[-1] += f" (threshold {100 * report.evaluation['hard_error']:.1f} %)"
+            parts.append(f"mass {report.evaluation['selected_mass']:.2f}")
     left = (steps - report.step) / report.steps_per_second
     return ", ".join([*parts, f"about {duration_text(left)} left"])
 

@@ -7,12 +7,11 @@ import contextlib
 import dataclasses
 import math
 import time
-from typing import Optional
 
 import torch
 from torch.nn.functional import cross_entropy
 
-from attnbench.train import checkpoint, decodings, evaluation, tasks
+from attnbench.train import checkpoint, evaluation, tasks
 from attnbench.train.model import NO_TARGET, Model, batch_of
 from attnbench.train.parameters import first_parameters, parameter_shapes
 
@@ -25,8 +24,6 @@ class Diverged(Exception):
 class StepReport:
     step: int  # from 1
     loss: float  # nats a symbol
-    # log of the mean of sum over j of alpha(i, j); None: the mechanism chooses nothing.
-    log_mass: Optional[float]
 
 
 @dataclasses.dataclass
@@ -77,25 +74,19 @@ class Trainer:
         self.times.cpu_seconds += time.process_time() - cpu_start
         every = self.run.settings.curve_every
         if every > 0 and self.steps_done % every == 0:
-            point = self.evaluate(self.run.settings.curve_held_out)
             self.curve.append({
                 "step": self.steps_done, "training_loss": self.loss_sum / every,
-                **{name: point[name] for name in evaluation.OF_CURVE}})
+                **self.evaluate(self.run.settings.curve_held_out)})
             self.loss_sum = 0.0
         return report
 
-    def evaluate(self, count) -> dict:
-        """Gives `result` of a run, of the first `count` held-out sequences. Raises Diverged."""
+    def evaluate(self, count, whole=False) -> dict:
+        """As evaluation.evaluate. Raises Diverged."""
         with _diverges(self.steps_done):
-            found = evaluation.evaluate(self.model, self.run, count)
+            found = evaluation.evaluate(self.model, self.run, count, whole)
         if not math.isfinite(found["loss"]):
             raise Diverged(f"in step {self.steps_done} the held-out loss is {found['loss']}")
         return found
-
-    def compare_decodings(self, count) -> dict:
-        """Gives what `result` has beside an evaluation. Raises Diverged."""
-        with _diverges(self.steps_done):
-            return decodings.compare(self.model, self.run, count)
 
     def example(self) -> dict:
         """Gives `example` of a run. Raises Diverged."""
@@ -159,7 +150,7 @@ class Trainer:
         loss.backward()
         norm = float(torch.nn.utils.clip_grad_norm_(
             self.parameters.values(), settings.greatest_norm))
-        report = StepReport(self.steps_done + 1, loss.item(), _log_mass(decoded, batch))
+        report = StepReport(self.steps_done + 1, loss.item())
         if not (math.isfinite(report.loss) and math.isfinite(norm)):
             raise Diverged(f"in step {report.step} the loss is {report.loss}, the gradient's norm"
                            f" {norm}")
@@ -183,14 +174,6 @@ class Trainer:
             self.run.seed, range(first, first + settings.batch), len(batch.targets),
             len(batch.source), settings.noise * share)
         return torch.from_numpy(noise).unsqueeze(1).to(self.device)
-
-
-def _log_mass(decoded, batch):
-    if decoded.attended is None or decoded.attended.alpha is None:
-        return None
-    is_output = (batch.targets != NO_TARGET).t()
-    mass = decoded.attended.alpha.detach().sum(3).squeeze(1)[is_output].mean(dtype=torch.double)
-    return mass.log().item()
 
 
 @contextlib.contextmanager

@@ -94,9 +94,7 @@ class Worker:
             self._train_to_end(attempt)
             attempt.save()  # what follows may take minutes
             with self._interruptible():
-                count = run.settings.held_out
-                trained["result"] = {**attempt.trainer.evaluate(count),
-                                     **attempt.trainer.compare_decodings(count)}
+                trained["result"] = attempt.trainer.evaluate(run.settings.held_out, whole=True)
                 # The held-out set is that of the first seed.
                 if run.seed == run.held_out_seed:
                     trained["example"] = attempt.trainer.example()
@@ -124,7 +122,7 @@ class Worker:
             if now - told >= SECONDS_BETWEEN_STEPS:
                 curve = trainer.curve
                 self._connection.send(messages.Step(
-                    report.step, report.loss, report.log_mass, curve[-1] if curve else None,
+                    report.step, report.loss, curve[-1] if curve else None,
                     attempt.steps_per_second()))
                 told = now
 
