@@ -1,6 +1,7 @@
 // All that decides what a run of training makes, beside its seed. The members
-// are the keys of experiment files (experiment.h), checkpoints and results;
-// what is not written has the default here.
+// are the keys of experiment files, checkpoints and results, whose schemas in
+// results/schema/ have them as they are here; what is not written has the
+// default here.
 #ifndef ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_
 #define ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_
 

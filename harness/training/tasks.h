@@ -1,6 +1,6 @@
-// The room `training` says what is trained and what came out: the tasks that
-// models learn, the settings of a run, experiments, checkpoints and results.
-// The training itself is in Python (python/attnbench/train/).
+// The room `training` decodes trained models, and knows what that needs: the
+// tasks that models learn, the settings of a run, and checkpoints. Training is
+// in Python (python/attnbench/train/), as are its experiments and results.
 //
 // Four tasks, each from n symbols, uniform and independent, with n uniform in
 // least_symbols..most_symbols:

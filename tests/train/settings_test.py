@@ -54,6 +54,9 @@ class SettingsTest(InFolder):
         self.assertEqual(list(run.document()["settings"]), list(model["run"]["settings"]))
         self.assertEqual((run.settings.batch, run.settings.task, run.settings.learning_rate),
                          (32, "stretch", 0.005))
+        # settings_test.cc holds these to the program's.
+        self.assertEqual(run.document()["settings"], {
+            key: about["default"] for key, about in settings.SCHEMA.items() if "default" in about})
         whole = self.runs({**MADE_UP, "settings": {"steps": 1e2, "noise": 1}})[0].document()
         self.assertEqual(json.dumps([whole["settings"][key] for key in ("steps", "noise")]),
                          "[100, 1.0]")

@@ -7,6 +7,7 @@
 
 #include "harness/base/json_file.h"
 #include "tests/support/error_text.h"
+#include "tests/support/schema.h"
 
 namespace attnbench {
 namespace {
@@ -33,6 +34,17 @@ TEST(TrainingSettings, AreRefusedByNameWhereTheyCannotBeTrained) {
   for (const Json& settings : cases["allowed"]) {
     EXPECT_EQ(error(settings), "") << settings;
   }
+}
+
+// attnbench train has its defaults from there.
+TEST(TrainingSettings, HaveTheDefaultsThatTheSchemaOfExperimentsStates) {
+  Json stated = Json::object();
+  const Json schema = Json::parse(testing::SchemaFile("training_experiment"));
+  for (const auto& [name, about] :
+       schema["properties"]["settings"]["properties"].items()) {
+    if (about.contains("default")) stated[name] = about["default"];
+  }
+  EXPECT_EQ(stated, ToJson(TrainingSettings()));
 }
 
 }  // namespace
