@@ -117,9 +117,9 @@ struct Checkpoint {
 };
 
 // Reads a checkpoint. Throws UserError naming the file, and the place in it, if
-// it is no checkpoint, is cut short, or has a step past the end, squares below
-// 0, or an array whose numbers are not as many as its shape says, or beyond
-// f32.
+// it is no checkpoint, is cut short, or has an array whose numbers are not as
+// many as its shape says, or beyond f32. Who goes on with its training checks
+// more (python/attnbench/train/checkpoint.py).
 Checkpoint ReadCheckpoint(const std::string& path);
 
 }  // namespace attnbench

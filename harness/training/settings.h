@@ -282,7 +282,9 @@ struct TrainingSettings {
   bool is_normalized() const { return energy != "additive"; }
 };
 
-// Throws UserError naming the place if members do not fit each other.
+// Throws UserError naming the place if members do not fit each other in a
+// model. What cannot be trained beside that only a trainer knows
+// (python/attnbench/train/settings.py).
 void CheckSettings(const TrainingSettings& settings, const Place& place);
 
 }  // namespace attnbench

@@ -1,6 +1,6 @@
 """Guards against an experiment that trains something else than it says, that stops after
-minutes instead of at once, or that one program takes and the other refuses: refused.json
-is read by the test of the program, too.
+minutes instead of at once, or that one program takes and the other refuses: the
+test of the program reads refused.json, too, but not its refused_in_training.
 """
 
 import json
@@ -62,7 +62,7 @@ class SettingsTest(InFolder):
                          "[100, 1.0]")
 
     def test_what_cannot_be_trained_is_refused_by_name(self):
-        for case in CASES["refused"]:
+        for case in (*CASES["refused"], *CASES["refused_in_training"]):
             with self.subTest(case["settings"]):
                 text = self.error({**MADE_UP, "seed": 3, "settings": case["settings"],
                                    "alternatives": [{"name": "a"}]})

@@ -14,8 +14,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What attnbench train refuses; a checkpoint may have none of it either.
-TEST(TrainingSettings, AreRefusedByNameWhereTheyCannotBeTrained) {
+// What attnbench train refuses and a checkpoint may not have, either.
+TEST(TrainingSettings, AreRefusedByNameWhereTheyMakeNoModel) {
   const Json cases = ReadJsonFile("tests/train/refused.json");
   const Place file("e.json"), list(file, "alternatives");
   const Place first(list, std::size_t{0}), place(first, "settings");
