@@ -72,8 +72,8 @@ void ExpectScoresChooseWhatIsDecoded(const Checkpoint& checkpoint) {
   TrainedDecoder decoder(checkpoint, "c.json");
   Index chosen = 0, none = 0;
   for (std::uint32_t n = 0; n < kCount; ++n) {
-    Example example = MakeExample(run.settings.task_spec(),
-                                  ExampleSet::kHeldOut, run.held_out_seed, n);
+    Example example =
+        MakeExample(run.settings.task_spec(), run.held_out_seed, n);
     example.target.clear();
     std::vector<Index> positions;
     for (const DecodedOutput& output : decoder.Decode(example, 6)) {
@@ -140,8 +140,8 @@ TEST(DecodeHeldOut, CountsEditsWithoutEndSymbolsWhateverTheThreads) {
   TrainedDecoder decoder(checkpoint, "c.json");
   Index edits = 0, symbols = 0;
   for (std::uint32_t n = 0; n < kCount; ++n) {
-    Example example = MakeExample(run.settings.task_spec(),
-                                  ExampleSet::kHeldOut, run.held_out_seed, n);
+    Example example =
+        MakeExample(run.settings.task_spec(), run.held_out_seed, n);
     std::vector<Symbol> made;
     for (const DecodedOutput& output :
          decoder.Decode(example, run.settings.most_outputs())) {
@@ -201,8 +201,7 @@ TEST(TrainedDecoder, ReadsNoFurtherThanItsChoiceWhereItIsOnline) {
   ASSERT_TRUE(decoder.is_online());
   Index read_less = 0;
   for (std::uint32_t n = 0; n < kCount; ++n) {
-    const Example example =
-        MakeExample(settings.task_spec(), ExampleSet::kHeldOut, 1, n);
+    const Example example = MakeExample(settings.task_spec(), 1, n);
     Index read = 0;
     for (const DecodedOutput& made : decoder.Decode(example, 6)) {
       if (made.position >= 0) {
