@@ -31,7 +31,6 @@
 #include "harness/system/source_tree.h"
 #include "harness/training/checkpoint.h"
 #include "harness/training/settings.h"
-#include "harness/training/trained_result.h"
 #include "harness/verify/result.h"
 #include "mechanisms/description.h"
 #include "mechanisms/energy/energy.h"
@@ -379,9 +378,7 @@ std::string SchemaText(const std::string& kind) {
       {"computed", SchemaTextOf<ComputedResult>},
       {"table", SchemaTextOf<CellTable>},
       {"diagnosis", SchemaTextOf<Diagnosis>},
-      {"trained", SchemaTextOf<TrainedResult>},
       {"checkpoint", SchemaTextOf<Checkpoint>},
-      {"training_experiment", SchemaTextOf<TrainingExperiment>},
       {"effects", EffectsSchemaText}};
   const auto found = kinds.find(kind);
   if (found != kinds.end()) return found->second();

@@ -11,7 +11,7 @@
 #include "harness/base/document.h"
 #include "harness/machine/context.h"
 #include "harness/results/sweep_result.h"
-#include "harness/training/experiment.h"
+#include "harness/training/checkpoint.h"
 
 namespace attnbench {
 

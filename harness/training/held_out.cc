@@ -79,8 +79,8 @@ HeldOutExamples::HeldOutExamples(const TrainingRun& run, Index count)
 
 Example HeldOutExamples::operator()(Index n) const {
   if (own_) return own_->held_out[Size(n)];
-  return MakeExample(run_.settings.task_spec(), ExampleSet::kHeldOut,
-                     run_.held_out_seed, static_cast<std::uint32_t>(n));
+  return MakeExample(run_.settings.task_spec(), run_.held_out_seed,
+                     static_cast<std::uint32_t>(n));
 }
 
 std::vector<std::string> HeldOutExamples::Names() const {

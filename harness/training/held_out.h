@@ -45,7 +45,7 @@ struct HeldOutDecoding {
   Index edits = 0, symbols = 0;
   std::optional<ThresholdDecoding> choices;  // of mechanisms that choose
 
-  double error() const {  // token error rate, as in trained_result.h
+  double error() const {  // token error rate, as in Evaluation
     return static_cast<double>(edits) / static_cast<double>(symbols);
   }
 };

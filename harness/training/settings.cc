@@ -14,10 +14,6 @@ namespace {
 // Numbers of an array [batch, U, T] of attention: 128 MiB of f32, of which
 // training has several.
 constexpr Index kMostWeights = Index{1} << 25;
-// Of any other array.
-constexpr Index kMostNumbers = Index{1} << 30;
-// The program counts examples in 32 bits.
-constexpr Index kMostExamples = Index{1} << 32;
 
 bool HasOperator(const std::string& name) {
   return name == "monotonic" || name == "mocha" || name == "matcha" ||
@@ -83,24 +79,6 @@ void CheckSettings(const TrainingSettings& settings, const Place& place) {
            fmt::format("is {}: with batch {} attention has up to {}",
                        settings.most_symbols, settings.batch, what));
   }
-  const Index numbers =
-      together *
-      std::max(entries *
-                   std::max(4 * settings.encoder_units, settings.source_size()),
-               outputs * std::max(4 * settings.dim, settings.vocabulary()));
-  if (numbers > kMostNumbers) {
-    FailAt(Place(place, "batch"),
-           fmt::format("is {}: gates, frames or logits are up to {} numbers, "
-                       "more than {}",
-                       settings.batch, numbers, kMostNumbers));
-  }
-  if (settings.steps * settings.batch > kMostExamples) {
-    FailAt(Place(place, "steps"),
-           fmt::format("is {}: with batch {} these are {} examples, more than "
-                       "{}",
-                       settings.steps, settings.batch,
-                       settings.steps * settings.batch, kMostExamples));
-  }
   const Index encoded = settings.directions() * settings.encoder_units;
   const Index embedded = settings.dim - encoded;
   if (settings.embedding_in_memory ? embedded < 1 : embedded != 0) {
@@ -121,9 +99,6 @@ void CheckSettings(const TrainingSettings& settings, const Place& place) {
   }
   if (settings.input_feeding && settings.mechanism == "none") {
     FailAt(Place(place, "input_feeding"), "needs a mechanism; none is given");
-  }
-  if (settings.alpha == "clipped" && settings.mechanism != "monotonic") {
-    FailAt(Place(place, "alpha"), "can be clipped only for monotonic");
   }
 }
 

@@ -1,6 +1,7 @@
 // All that decides what a run of training makes, beside its seed. The members
-// are the keys of experiment files (experiment.h), checkpoints and results;
-// what is not written has the default here.
+// are the keys of experiment files, checkpoints and results, whose schemas in
+// results/schema/ have them as they are here; what is not written has the
+// default here.
 #ifndef ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_
 #define ATTNBENCH_HARNESS_TRAINING_SETTINGS_H_
 
@@ -281,7 +282,9 @@ struct TrainingSettings {
   bool is_normalized() const { return energy != "additive"; }
 };
 
-// Throws UserError naming the place if members do not fit each other.
+// Throws UserError naming the place if members do not fit each other in a
+// model. What cannot be trained beside that only a trainer knows
+// (python/attnbench/train/settings.py).
 void CheckSettings(const TrainingSettings& settings, const Place& place);
 
 }  // namespace attnbench

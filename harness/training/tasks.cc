@@ -17,11 +17,8 @@ constexpr Index kMostRun = 6;
 // The random numbers of one example, one after another.
 class Draws {
  public:
-  Draws(ExampleSet set, std::uint64_t seed, std::uint32_t index)
-      : seed_(seed),
-        purpose_(set == ExampleSet::kTraining ? kTrainingSetPurpose
-                                              : kHeldOutSetPurpose),
-        stream_(index) {}
+  Draws(std::uint64_t seed, std::uint32_t index)
+      : seed_(seed), stream_(index) {}
 
   // Uniform in first..last.
   Index Between(Index first, Index last) {
@@ -32,11 +29,11 @@ class Draws {
 
  private:
   std::array<std::uint32_t, 4> Next() {
-    return Philox(seed_, purpose_, stream_, count_++);
+    return Philox(seed_, kHeldOutSetPurpose, stream_, count_++);
   }
 
   const std::uint64_t seed_;
-  const std::uint32_t purpose_, stream_;
+  const std::uint32_t stream_;
   std::uint64_t count_ = 0;
 };
 
@@ -103,10 +100,9 @@ std::vector<Symbol> TargetOf(const Task& task,
   return target;
 }
 
-Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,
-                    std::uint32_t index) {
+Example MakeExample(const Task& task, std::uint64_t seed, std::uint32_t index) {
   ATTN_CHECK(task.name != kOwnDataTask);
-  Draws draws(set, seed, index);
+  Draws draws(seed, index);
   Example example;
   std::vector<Symbol> symbols = DrawSymbols(task, draws);
   example.target = TargetOf(task, symbols);

@@ -1,6 +1,6 @@
-// The room `training` says what is trained and what came out: the tasks that
-// models learn, the settings of a run, experiments, checkpoints and results.
-// The training itself is in Python (python/attnbench/train/).
+// The room `training` decodes trained models, and knows what that needs: the
+// tasks that models learn, the settings of a run, and checkpoints. Training is
+// in Python (python/attnbench/train/), as are its experiments and results.
 //
 // Four tasks, each from n symbols, uniform and independent, with n uniform in
 // least_symbols..most_symbols:
@@ -24,7 +24,8 @@
 // Every example is a pure function of (task, set, seed, index): the same
 // whatever the batches, the machine and the order. Training and held-out sets
 // have purposes of their own, so that no example of one is drawn from a key of
-// the other.
+// the other; only Python makes those of training
+// (python/attnbench/train/tasks.py).
 #ifndef ATTNBENCH_HARNESS_TRAINING_TASKS_H_
 #define ATTNBENCH_HARNESS_TRAINING_TASKS_H_
 
@@ -55,8 +56,6 @@ struct Task {
 
 std::vector<std::string> TaskNames();
 
-enum class ExampleSet { kTraining, kHeldOut };
-
 struct Example {
   std::vector<Symbol> tokens;  // the source; empty where it is frames
   std::vector<float> frames;   // [T, frame_size]; empty where it is tokens
@@ -69,9 +68,8 @@ struct Example {
   }
 };
 
-// Not of kOwnDataTask.
-Example MakeExample(const Task& task, ExampleSet set, std::uint64_t seed,
-                    std::uint32_t index);
+// Of the held-out set. Not of kOwnDataTask.
+Example MakeExample(const Task& task, std::uint64_t seed, std::uint32_t index);
 
 // The target of these symbols, both without the end symbol.
 std::vector<Symbol> TargetOf(const Task& task, std::span<const Symbol> symbols);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "harness/training/parameter_specs.h"
+#include "harness/training/parameter_shapes.h"
 #include "mechanisms/decode.h"
 #include "mechanisms/description.h"
 #include "mechanisms/energy/energy.h"
@@ -164,8 +164,8 @@ TrainedDecoder::TrainedDecoder(const Checkpoint& checkpoint,
                              "energies of other than dim, {}",
                              *settings.energy_units, settings.dim));
         }
-        CheckParameters(ParameterSpecsOf(checkpoint.run.settings),
-                        checkpoint.parameters, path);
+        CheckParameters(ParameterShapesOf(settings), checkpoint.parameters,
+                        path);
         return checkpoint;
       }()),
       mechanism_(settings_.mechanism == "none"

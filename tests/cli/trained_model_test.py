@@ -198,7 +198,7 @@ class TrainedModel(ResultFilesTest):
         refused(lambda model: model["run"]["settings"].update(task="stretch"),
                 "parameters.")
         refused(lambda model: model["run"]["settings"].update(mechanism="mocha"),
-                "parameters.chunk.W: is missing")
+                "parameters.chunk.V: is missing")
         refused(lambda model: model["run"]["settings"].update(encoder_units=400),
                 "run.settings.encoder_units")
         refused(lambda model: model["parameters"]["output.b"].update(shape=[4, 5]),

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "harness/training/experiment.h"
+#include "harness/training/checkpoint.h"
 
 namespace attnbench::testing {
 

@@ -1,6 +1,6 @@
 """Guards against an experiment that trains something else than it says, that stops after
-minutes instead of at once, or that one program takes and the other refuses: refused.json
-is read by the test of the program, too.
+minutes instead of at once, or that one program takes and the other refuses: the
+test of the program reads refused.json, too, but not its refused_in_training.
 """
 
 import json
@@ -54,12 +54,15 @@ class SettingsTest(InFolder):
         self.assertEqual(list(run.document()["settings"]), list(model["run"]["settings"]))
         self.assertEqual((run.settings.batch, run.settings.task, run.settings.learning_rate),
                          (32, "stretch", 0.005))
+        # settings_test.cc holds these to the program's.
+        self.assertEqual(run.document()["settings"], {
+            key: about["default"] for key, about in settings.SCHEMA.items() if "default" in about})
         whole = self.runs({**MADE_UP, "settings": {"steps": 1e2, "noise": 1}})[0].document()
         self.assertEqual(json.dumps([whole["settings"][key] for key in ("steps", "noise")]),
                          "[100, 1.0]")
 
     def test_what_cannot_be_trained_is_refused_by_name(self):
-        for case in CASES["refused"]:
+        for case in (*CASES["refused"], *CASES["refused_in_training"]):
             with self.subTest(case["settings"]):
                 text = self.error({**MADE_UP, "seed": 3, "settings": case["settings"],
                                    "alternatives": [{"name": "a"}]})

@@ -58,9 +58,9 @@ def evaluate(model, run, count, whole=False):
 
 @torch.no_grad()
 def example(model, run):
-    """Gives `example`: attention of the longest target of the first few held-out sequences, the
-    first such, given the target's symbols. Where there are some of a speaker that training has
-    not heard, it is one of these.
+    """Gives `example`: attention [U, T], choices [U] and contexts [K, T] (alpha_tk of Britz eq 5)
+    of the longest target of the first few held-out sequences, the first such, given the target's
+    symbols. Where there are some of a speaker that training has not heard, it is one of these.
     """
     settings = run.settings
     longest = max(_held_out(run, 0, EXAMPLE_AMONG), key=lambda one: (
@@ -155,9 +155,9 @@ class _Sums:
         self.histogram += torch.bincount(bins.flatten(), looks.double().flatten(), BINS).cpu()
 
     def add_ends(self, alpha, examples):
-        """How far from the end of its symbol an output chooses, of alpha [B, 1, U, T] by the
-        threshold: the end is after e entries, the entry chosen the n-th, or the last if there
-        is none, for which the output waits. None: nothing is chosen, and all outputs wait.
+        """How far from the end of its symbol an output chooses, n - e in entries, of alpha [B, 1,
+        U, T] by the threshold: the end is after e entries, the entry chosen the n-th, or the last
+        if there is none, for which the output waits. None: nothing is chosen, and all outputs wait.
         """
         for b, one in enumerate(examples):
             if one.ends is None:
@@ -171,7 +171,9 @@ class _Sums:
             self.ends[one.speaker].append((n - torch.from_numpy(one.ends), waits))
 
     def add_spread(self, alpha, lengths):
-        """How wide the K contexts lie over the source, beside uniform ones: of alpha [B, K, T],
+        """How wide the K contexts lie over the source, beside uniform ones, without unit: of
+        alpha_tk of Britz eq 5, with a position encoding if there is one, as alpha [B, K, T] whose
+        entries from `lengths` [B] on are 0,
 
             s_k = sum over t of alpha_tk
             sigma_k = standard deviation of t under alpha_tk / s_k
@@ -229,7 +231,9 @@ def _errors(sums, settings):
 
 
 def _distances(ends, settings):
-    """What follows from the ends of _Sums, of one speaker or of all."""
+    """What follows from the ends of _Sums, of one speaker or of all: alignment_error is the mean of
+    |n - e| over symbols, lateness that of n - e, waiting_share that of waits.
+    """
     if not ends:
         return {}
     late, waits = map(torch.cat, zip(*ends))

@@ -1,8 +1,8 @@
 """What decides a run, beside its seed: settings, and experiments, which have them
 (experiments/training/*.json).
 
-Names, defaults and bounds of settings are those of the program
-(harness/training/settings.h), which writes them into the schema that is read here.
+Names, defaults and bounds of settings are read from the schema of experiments, which has them
+as the program does (harness/training/settings.h).
 """
 
 import dataclasses
@@ -166,7 +166,7 @@ def read_experiment(path):
 
 def know_mechanisms(names):
     """Lets experiments, checkpoints and results name these, too: a native library may have
-    more mechanisms than the program that wrote the schemas.
+    more mechanisms than the schemas.
     """
     for kind in (KIND, "checkpoint", "trained"):
         _add_mechanisms(schema.read(kind), names)

@@ -103,6 +103,7 @@ class Worker:
         trained.update(curve=attempt.trainer.curve, seconds=attempt.seconds())
         times = attempt.trainer.times
         if times.steps:
+            # Only results of a trainer in C++, which is gone, have attention_share, too.
             trained["step_ms"] = 1e3 * times.seconds / times.steps
             trained["step_cpu_ms"] = 1e3 * times.cpu_seconds / times.steps
         return trained

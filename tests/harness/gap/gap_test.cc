@@ -272,8 +272,8 @@ TEST(Gap, ATrainedModelsExpectationIsAlphaOfItsScores) {
   const std::string path = "tests/cli/fed_model.json";
   const Checkpoint checkpoint = ReadCheckpoint(path);
   TrainedDecoder decoder(checkpoint, path);
-  const Example example = MakeExample(checkpoint.run.settings.task_spec(),
-                                      ExampleSet::kHeldOut, 1, 3);
+  const Example example =
+      MakeExample(checkpoint.run.settings.task_spec(), 1, 3);
   const TrainedLoop loop(decoder, example);
   Processes processes(loop);
   const Marginals made = processes.Expectation({});

@@ -11,19 +11,18 @@
 namespace attnbench {
 namespace {
 
-TEST(Drawn, ExamplesAreThoseThatWereStored) {
+TEST(Drawn, HeldOutExamplesAreThoseThatWereStored) {
   const Json drawn = ReadJsonFile("tests/train/drawn.json");
-  ASSERT_FALSE(drawn["examples"].empty());
+  int sets = 0;
   for (const Json& one : drawn["examples"]) {
+    if (one["set"] == "training") continue;  // which Python alone draws
     SCOPED_TRACE(one.dump());
     const Task task =
         FromJson<TrainingSettings>(one["settings"], "settings").task_spec();
-    const ExampleSet set =
-        one["set"] == "training" ? ExampleSet::kTraining : ExampleSet::kHeldOut;
     testing::Digest digest;
     for (std::uint32_t n = 0; n < one["count"]; ++n) {
-      const Example example = MakeExample(
-          task, set, one["seed"], one["first"].get<std::uint32_t>() + n);
+      const Example example =
+          MakeExample(task, one["seed"], one["first"].get<std::uint32_t>() + n);
       digest.Add(example.tokens);
       digest.Add(example.frames);
       digest.Add(example.target);
@@ -33,7 +32,9 @@ TEST(Drawn, ExamplesAreThoseThatWereStored) {
       EXPECT_EQ(example.source_length(), one["length"]);
     }
     EXPECT_EQ(digest.Hex(), one["digest"]);
+    ++sets;
   }
+  EXPECT_GE(sets, 5);
 }
 
 TEST(Drawn, NoiseIsThatWhichWasStored) {

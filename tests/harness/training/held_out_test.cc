@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/training/parameter_specs.h"
+#include "harness/training/parameter_shapes.h"
 #include "mechanisms/common/philox.h"
 #include "tests/support/error_text.h"
 #include "tests/support/tiny_run.h"
@@ -21,17 +21,22 @@ using ::testing::HasSubstr;
 
 constexpr Index kCount = 50;
 
+// Every g is 1; r and biases are 0, so that some outputs choose an entry and
+// others none. Outputs of a matrix have about its inputs' variance.
 Checkpoint DrawnCheckpoint(const TrainingSettings& settings) {
   Checkpoint checkpoint{.run = testing::RunOf(settings)};
   std::uint32_t stream = 0;
-  for (const ParameterSpec& spec : ParameterSpecsOf(settings)) {
-    CheckpointArray& array = checkpoint.parameters[spec.name];
-    array.shape = spec.shape;
+  for (const auto& [name, shape] : ParameterShapesOf(settings)) {
+    CheckpointArray& array = checkpoint.parameters[name];
+    array.shape = shape;
     std::size_t count = 1;
-    for (const Index length : spec.shape) count *= Size(length);
+    for (const Index length : shape) count *= Size(length);
+    array.values.resize(count, name.ends_with(".g") ? 1 : 0);
+    if (shape.empty() || name.ends_with(".b")) continue;
+    const auto inputs = static_cast<double>(shape.back());
     for (std::size_t n = 0; n < count; ++n) {
       const double drawn = SymmetricUniform24(Philox(5, 0, stream, n)[0]);
-      array.values.push_back(spec.value + std::sqrt(3 * spec.variance) * drawn);
+      array.values[n] = std::sqrt(3 / inputs) * drawn;
     }
     ++stream;
   }
@@ -67,8 +72,8 @@ void ExpectScoresChooseWhatIsDecoded(const Checkpoint& checkpoint) {
   TrainedDecoder decoder(checkpoint, "c.json");
   Index chosen = 0, none = 0;
   for (std::uint32_t n = 0; n < kCount; ++n) {
-    Example example = MakeExample(run.settings.task_spec(),
-                                  ExampleSet::kHeldOut, run.held_out_seed, n);
+    Example example =
+        MakeExample(run.settings.task_spec(), run.held_out_seed, n);
     example.target.clear();
     std::vector<Index> positions;
     for (const DecodedOutput& output : decoder.Decode(example, 6)) {
@@ -110,9 +115,9 @@ TEST(ScoresOfHeldOut, ThatAreNotFiniteAreRefusedByPlace) {
   Checkpoint checkpoint = DrawnCheckpoint(ChoosingSettings("monotonic"));
   checkpoint.parameters.at("attention.g").values = {3e38};
   checkpoint.parameters.at("attention.r").values = {3e38};
-  EXPECT_THAT(
-      testing::ErrorText([&] { ScoresOfHeldOut(checkpoint, "c.json", 3); }),
-      HasSubstr("c.json: its energies are not finite, at output "));
+  EXPECT_THAT(testing::ErrorText(
+                  [&] { ScoresOfHeldOut(checkpoint, "c.json", kCount); }),
+              HasSubstr("c.json: its energies are not finite, at output "));
 }
 
 TEST(DecodeHeldOut, HasNoErrorOfTargetsThatAreAllEmpty) {
@@ -135,8 +140,8 @@ TEST(DecodeHeldOut, CountsEditsWithoutEndSymbolsWhateverTheThreads) {
   TrainedDecoder decoder(checkpoint, "c.json");
   Index edits = 0, symbols = 0;
   for (std::uint32_t n = 0; n < kCount; ++n) {
-    Example example = MakeExample(run.settings.task_spec(),
-                                  ExampleSet::kHeldOut, run.held_out_seed, n);
+    Example example =
+        MakeExample(run.settings.task_spec(), run.held_out_seed, n);
     std::vector<Symbol> made;
     for (const DecodedOutput& output :
          decoder.Decode(example, run.settings.most_outputs())) {
@@ -196,8 +201,7 @@ TEST(TrainedDecoder, ReadsNoFurtherThanItsChoiceWhereItIsOnline) {
   ASSERT_TRUE(decoder.is_online());
   Index read_less = 0;
   for (std::uint32_t n = 0; n < kCount; ++n) {
-    const Example example =
-        MakeExample(settings.task_spec(), ExampleSet::kHeldOut, 1, n);
+    const Example example = MakeExample(settings.task_spec(), 1, n);
     Index read = 0;
     for (const DecodedOutput& made : decoder.Decode(example, 6)) {
       if (made.position >= 0) {

@@ -7,14 +7,15 @@
 
 #include "harness/base/json_file.h"
 #include "tests/support/error_text.h"
+#include "tests/support/schema.h"
 
 namespace attnbench {
 namespace {
 
 using ::testing::HasSubstr;
 
-// What attnbench train refuses; a checkpoint may have none of it either.
-TEST(TrainingSettings, AreRefusedByNameWhereTheyCannotBeTrained) {
+// What attnbench train refuses and a checkpoint may not have, either.
+TEST(TrainingSettings, AreRefusedByNameWhereTheyMakeNoModel) {
   const Json cases = ReadJsonFile("tests/train/refused.json");
   const Place file("e.json"), list(file, "alternatives");
   const Place first(list, std::size_t{0}), place(first, "settings");
@@ -33,6 +34,17 @@ TEST(TrainingSettings, AreRefusedByNameWhereTheyCannotBeTrained) {
   for (const Json& settings : cases["allowed"]) {
     EXPECT_EQ(error(settings), "") << settings;
   }
+}
+
+// attnbench train has its defaults from there.
+TEST(TrainingSettings, HaveTheDefaultsThatTheSchemaOfExperimentsStates) {
+  Json stated = Json::object();
+  const Json schema = Json::parse(testing::SchemaFile("training_experiment"));
+  for (const auto& [name, about] :
+       schema["properties"]["settings"]["properties"].items()) {
+    if (about.contains("default")) stated[name] = about["default"];
+  }
+  EXPECT_EQ(stated, ToJson(TrainingSettings()));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """Guards against a document that passes though its schema does not allow it: by a quick
-test that is not as strict as jsonschema, or by an item that nobody looks at; and against
-messages that do not say where and what."""
+test that is not as strict as jsonschema, or by an item that nobody looks at; against
+messages that do not say where and what; and against schemas of training that are kept by
+hand and no longer say what the program's own do."""
 
 import copy
 import random
@@ -30,6 +31,11 @@ def places(value):
         yield value, key
         if isinstance(value[key], (dict, list)):
             yield from places(value[key])
+
+
+def members(kind):
+    """The members of a kind of document, by its schema."""
+    return read("results", "schema", f"{kind}.schema.json")["properties"]
 
 
 class SchemaTest(unittest.TestCase):
@@ -108,6 +114,48 @@ class SchemaTest(unittest.TestCase):
         del document["cells"][1]["spread"]["drift"], document["cells"][2]["spread"]
         self.assertEqual(schema.first_error(document, "sweep"),
                          ("cells[1].spread", "drift is missing"))
+
+
+class TrainingSchemasTest(unittest.TestCase):
+    """The program prints the schema of checkpoints, and a test holds that file to it."""
+
+    def setUp(self):
+        self.checkpoint = members("checkpoint")
+        self.of_run = self.checkpoint["run"]["properties"]
+
+    def test_a_run_of_a_result_is_what_a_checkpoint_says_of_it(self):
+        trained = members("trained")
+        run = trained["runs"]["items"]["properties"]
+        self.assertEqual(trained["context"], members("verify")["context"])
+        self.assertEqual({key: run[key] for key in self.of_run}, self.of_run)
+        self.assertEqual(run["curve"], self.checkpoint["curve"])
+        result = run["result"]["anyOf"][0]["properties"]
+        point = self.checkpoint["curve"]["items"]["properties"]
+        of_both = result.keys() & point.keys()
+        self.assertEqual(point.keys() - of_both, {"step", "training_loss"})
+        self.assertEqual({key: result[key] for key in of_both},
+                         {key: point[key] for key in of_both})
+
+    def test_settings_of_experiments_are_those_of_checkpoints_with_defaults(self):
+        wanted = self.of_run["settings"]
+        # All may be left out of either.
+        self.assertEqual(wanted["required"], [])
+        experiment = members("training_experiment")
+        quick = experiment["profiles"]["properties"]["quick"]["properties"]
+        alternative = experiment["alternatives"]["items"]["properties"]
+        for name, settings in (("all", experiment["settings"]),
+                               ("alternative", alternative["settings"]),
+                               ("quick", quick["settings"])):
+            with self.subTest(name):
+                stated = copy.deepcopy(settings)
+                stated.pop("description", None)
+                defaults = {key: about.pop("default") for key, about in
+                            stated["properties"].items() if "default" in about}
+                self.assertEqual(stated, wanted)
+                self.assertEqual(wanted["properties"].keys() - defaults.keys(),
+                                 {"data", "data_facts", "energy", "energy_units"})
+                self.assertEqual(settings["properties"], experiment["settings"]["properties"])
+        self.assertEqual(experiment["seed"]["maximum"], members("experiment")["seed"]["maximum"])
 
 
 if __name__ == "__main__":

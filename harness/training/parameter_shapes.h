@@ -10,8 +10,8 @@
 //   mix.W [d, 2 d], mix.b [d], output.W [V, d], output.b [V]
 //
 // A model has those that its settings ask for.
-#ifndef ATTNBENCH_HARNESS_TRAINING_PARAMETER_SPECS_H_
-#define ATTNBENCH_HARNESS_TRAINING_PARAMETER_SPECS_H_
+#ifndef ATTNBENCH_HARNESS_TRAINING_PARAMETER_SHAPES_H_
+#define ATTNBENCH_HARNESS_TRAINING_PARAMETER_SHAPES_H_
 
 #include <map>
 #include <string>
@@ -24,22 +24,17 @@ namespace attnbench {
 // r of model/lstm.h, in all LSTMs here.
 inline constexpr double kTrainedForgetBias = 1;
 
-// Before training an element is uniform with this variance around this value.
-struct ParameterSpec {
-  std::string name;
-  std::vector<Index> shape;  // empty: a single number
-  double variance = 0;
-  double value = 0;
-};
+// By name; a shape that is empty is of a single number.
+using ParameterShapes = std::map<std::string, std::vector<Index>>;
 
-std::vector<ParameterSpec> ParameterSpecsOf(const TrainingSettings& settings);
+ParameterShapes ParameterShapesOf(const TrainingSettings& settings);
 
 // Throws UserError naming `path` and the parameter if the arrays are not those
-// of `specs`, in name and shape.
-void CheckParameters(const std::vector<ParameterSpec>& specs,
+// of `shapes`, in name and shape.
+void CheckParameters(const ParameterShapes& shapes,
                      const std::map<std::string, CheckpointArray>& arrays,
                      const std::string& path);
 
 }  // namespace attnbench
 
-#endif  // ATTNBENCH_HARNESS_TRAINING_PARAMETER_SPECS_H_
+#endif  // ATTNBENCH_HARNESS_TRAINING_PARAMETER_SHAPES_H_
