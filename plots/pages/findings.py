@@ -23,7 +23,7 @@ from attnbench.analysis import (
     words,
 )
 from attnbench.judge import verdicts
-from pages import claim_words, markdown, new_findings
+from pages import claim_words, markdown, new_findings, trained_table
 
 # Whole decoders as rows, by settings.label, with the task that each is for.
 STREAMS, WHOLE = "the input streams in", "the whole input is there"
@@ -60,8 +60,7 @@ SECTIONS = {
     ),
     "What holds only in part": (
         (verdicts.HOLDS_ONLY_IF, verdicts.DEPENDS),
-        "These hold under some conditions, or in one reading of the paper; the text says what "
-        "goes against them.",
+        "The text says under which conditions, or in which reading of the paper.",
     ),
     "What was confirmed": (
         (verdicts.HOLDS,),
@@ -122,8 +121,8 @@ def _speed():
         "",
         "First, the time: how many times as fast as with soft attention are the attention "
         "in a decoder and the whole decoder? It is the decoder of Britz, with random "
-        f"weights ({_shape(cells)}). A gain that its interval shows is bold. If nothing is "
-        "bold in your row, we could not show that soft attention costs you time.",
+        f"weights ({_shape(cells)}). Gains that their intervals show are bold; if none is "
+        "in your row, we could not show that soft attention costs you time.",
         "",
         *markdown.table(head, rows),
         "",
@@ -185,17 +184,16 @@ def _errors():
     ]
     return [
         f"{markdown.text(invalid)}Second, the error: percent of symbols that a small model "
-        "gets wrong when it decodes, of [English words](docs/corpora.md), [spoken phones]"
+        "decodes wrongly, of [English words](docs/corpora.md), [spoken phones]"
         "(docs/speech.md) and made tasks. The phones are of four synthetic speakers; half of the "
         "sentences are of one whom training has not heard. "
-        "Mechanisms that choose entries are trained with noise. It is the mean over seeds; "
+        "It is the mean over seeds; "
         f"with fewer than {intervals.FEWEST_SEEDS}, each seed's.",
         "",
         *markdown.table(("mechanism", *TASKS), rows),
         "",
-        "[Figure](results/figures/hard_errors.png), [all alternatives](docs/trained.md). "
-        "Again: `attnbench train experiments/training/NAME.json`, NAME being "
-        f"{', '.join(runs)}.",
+        "[Figure](results/figures/hard_errors.png), [all alternatives](docs/trained.md), "
+        "[how they are trained](docs/training.md).",
         "",
     ]
 
@@ -208,12 +206,7 @@ def _seeds(runs, alternatives):
 
 def _error_text(runs, name, seeds):
     values = None if name is None else runs.values(name, "decoded", seeds)
-    if values is None:
-        return markdown.NONE
-    if len(values) < intervals.FEWEST_SEEDS:
-        return ", ".join(f"{value:.2f}" for value in values)
-    span = intervals.Seeds(tuple(values.tolist()), trained.PERCENT).at()
-    return f"{span.value:.2f} [{span.low:.2f}, {span.high:.2f}]"
+    return trained_table.values_text(values, "decoded", 2)
 
 
 # ---- the claims of the papers -----------------------------------------------

@@ -3,6 +3,7 @@
 examples:
   plots/trained.py stretch.json
   plots/trained.py results/training/copy.json --into docs/trained.md
+  plots/trained.py results/quick/training/*.json --into docs/training.md
 
 Errors are token error rates in percent over the held-out set, by the expectation and by
 the threshold; the mean over seeds, with its 95 % interval, or what each of fewer than
@@ -19,8 +20,11 @@ AL and DAL of the same choices. Times are in milliseconds, of data that have a `
 Where runs hold out several speakers, a third table has the errors on each by whom it was held
 out, a number for each seed.
 
+Of several results there is one table, with a row for each alternative of each: how long a run
+took, and its errors.
+
 With --into FILE the table also goes between the lines <!-- trained NAME --> and
-<!-- /trained NAME --> of a file, NAME being the result's without .json.
+<!-- /trained NAME --> of a file, NAME being the result's without .json, or `several`.
 """
 
 import math
@@ -56,6 +60,29 @@ def table(runs):
     return "\n".join([*lines, ""])
 
 
+def overview(results):
+    """Of several `Runs`."""
+    shown = {measure: COLUMNS[measure] for measure in ("expected", "threshold")}
+    rows = []
+    for runs in results:
+        for name in runs.names:
+            seconds = [run["seconds"] for run in runs.finished(name)]
+            rows.append([
+                markdown.text(experiment(runs.document)), markdown.text(name),
+                str(len(runs.seeds(name))),
+                f"{numpy.mean(seconds):.0f}" if seconds else markdown.NONE,
+                *(values_text(runs.values(name, measure), measure, digits)
+                  for measure, (_, digits) in shown.items())])
+    head = ["experiment", "alternative", "seeds", "seconds a run",
+            *(head for head, _ in shown.values())]
+    latest = {}  # of each commit and machine
+    for runs in results:
+        context = runs.document["context"]
+        latest[context["commit"], words.machine_text(context)] = runs.document
+    return "\n".join([markdown.paragraph(words.contexts_text(latest.values())), "",
+                      *markdown.table(head, rows), ""])
+
+
 def _not_heard(runs):
     """{speaker: {alternative: percent of error of each seed that has not heard the speaker}}"""
     found = {}
@@ -69,7 +96,7 @@ def _not_heard(runs):
 
 def _table(runs, heads):
     columns = {
-        measure: [_text(runs.values(name, measure), measure, digits) for name in runs.names]
+        measure: [values_text(runs.values(name, measure), measure, digits) for name in runs.names]
         for measure, (_, digits) in heads.items()}
     shown = [measure for measure, texts in columns.items()
              if set(texts) != {markdown.NONE}]
@@ -89,7 +116,7 @@ def title(document, more=""):
         f"{experiment(document)}{more}. {words.context_text(document['context'])}")
 
 
-def _text(values, measure, digits):
+def values_text(values, measure, digits):
     """Of the numbers of an alternative's seeds. What is infinite is no number."""
     is_few = values is not None and len(values) < intervals.FEWEST_SEEDS
     if values is None or not (numpy.any if is_few else numpy.all)(numpy.isfinite(values)):
@@ -111,13 +138,15 @@ def _text(values, measure, digits):
 
 def main(arguments=None):
     parser = command.parser("trained.py", __doc__)
-    parser.add_argument("file", metavar="RESULT")
+    parser.add_argument("files", metavar="RESULT", nargs="+")
     parser.add_argument("--into", metavar="FILE", help="e.g. docs/trained.md")
     options = parser.parse_args(arguments)
 
     def make():
-        return table(trained.Runs(load.read(options.file, "trained")))
+        results = [trained.Runs(load.read(path, "trained")) for path in options.files]
+        return overview(results) if len(results) > 1 else table(*results)
 
-    name = f"trained {os.path.splitext(os.path.basename(options.file))[0]}"
-    return page.print_into(
-        parser.prog, make, options.into, f"<!-- {name} -->\n", f"<!-- /{name} -->\n")
+    of = (os.path.splitext(os.path.basename(options.files[0]))[0]
+          if len(options.files) == 1 else "several")
+    return page.print_into(parser.prog, make, options.into,
+                           f"<!-- trained {of} -->\n", f"<!-- /trained {of} -->\n")

@@ -199,24 +199,60 @@ class TrainedTest(unittest.TestCase):
             self.assertEqual(made, wanted, name)
 
     def test_pages_have_the_tables_of_the_committed_results(self):
-        folder = os.path.join(ROOT, "results", "training")
         pages = "".join(path.read_text() for path in pathlib.Path(ROOT, "docs").glob("*.md"))
-        for name in sorted(os.listdir(folder)):
+
+        def check(name, *paths):
             with contextlib.redirect_stdout(io.StringIO()) as out:
-                self.assertEqual(trained_table.main([os.path.join(folder, name)]), 0)
-            name = name.removesuffix(".json")
+                self.assertEqual(trained_table.main([str(path) for path in paths]), 0)
             table = pages.split(f"<!-- trained {name} -->\n")[1].split("<!-- /trained")[0]
             self.assertEqual(table, out.getvalue(), name)
+
+        for path in sorted(pathlib.Path(ROOT, "results", "training").iterdir()):
+            check(path.stem, path)
+        check("several", *sorted(pathlib.Path(ROOT, "results", "quick", "training").iterdir()))
+
+    def test_one_model_of_each_task_has_a_committed_result_of_its_quick_profile(self):
+        tasks = {}
+        for path in pathlib.Path(ROOT, "experiments", "training").glob("*.json"):
+            settings = read(path)["settings"]
+            # Own data are a task for each folder that an experiment begins with.
+            data = read(path).get("folders", [settings.get("data")])[0]
+            tasks.setdefault((settings["task"], data), set()).add(path.name)
+        made = {path.name: read(path) for path in
+                pathlib.Path(ROOT, "results", "quick", "training").iterdir()}
+        for task, experiments in tasks.items():
+            self.assertEqual(len(experiments & set(made)), 1, task)
+        for name, document in made.items():
+            validate(document, "trained")
+            self.assertTrue(document["quick"] and document["context"]["valid"], name)
+            self.assertEqual([run["status"] for run in document["runs"]], ["ok"], name)
+
+    def test_a_table_of_several_results_has_a_row_for_each_alternative(self):
+        first, second = (make_trained(name, runs) for name, runs in (
+            ("stretch", stretch()), ("copy", [make_trained_run("soft", 1, 2.0)])))
+        second["quick"] = True
+        for seconds, run in zip((10, 21, 30), first["runs"][2:5], strict=True):
+            run["seconds"] = seconds
+        first["runs"][4].update(status="diverged", result=None)
+        second["runs"][0]["seconds"] = 7
+        lines = trained_table.overview(
+            [trained.Runs(document) for document in (first, second)]).splitlines()
+        self.assertEqual(lines[0].count("Commit"), 1, "both are of one machine and commit")
+        self.assertEqual(lines[2], "| experiment | alternative | seeds | seconds a run "
+                                   "| expected, % | threshold, % |")
+        self.assertEqual(lines[5], "| stretch | noise1 | 3 | 16 | 3.00, 3.00, 100.00 "
+                                   "| 4.00, 4.20, 100.00 |")
+        self.assertEqual(lines[-1], "| copy, quick | soft | 1 | 7 | 2.00 | – |")
 
     def test_numbers_of_few_seeds_stand_in_a_table_themselves(self):
         for values, text in (((0.5,), "0.50"), ((0.5, 0.51), "0.50, 0.51"),
                              ((0.5, 0.5), "0.50 (all)"), ((0.5, math.inf), "0.50, –"),
                              ((math.inf,) * 2, "–"), ((0.5,) * 4 + (math.inf,), "–")):
-            self.assertEqual(trained_table._text(numpy.array(values), "spread", 2), text)
+            self.assertEqual(trained_table.values_text(numpy.array(values), "spread", 2), text)
         # Student's t of four degrees: 2.776 times 0.447 / sqrt(5) = 0.555.
         self.assertEqual(
-            trained_table._text(numpy.array([0, 0, 0, 0, 1.0]), "spread", 2), "0.20 [0.00, 0.76]")
-        self.assertEqual(trained_table._text(None, "spread", 2), "–")
+            trained_table.values_text(numpy.array([0, 0, 0, 0, 1.0]), "spread", 2), "0.20 [0.00, 0.76]")
+        self.assertEqual(trained_table.values_text(None, "spread", 2), "–")
 
     def test_the_table_has_a_column_for_what_any_alternative_has(self):
         with tempfile.TemporaryDirectory() as folder:
