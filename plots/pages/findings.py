@@ -187,13 +187,13 @@ def _errors():
         "decodes wrongly, of [English words](docs/corpora.md), [spoken phones]"
         "(docs/speech.md) and made tasks. The phones are of four synthetic speakers; half of the "
         "sentences are of one whom training has not heard. "
-        "It is the mean over seeds; "
+        "Means over seeds; "
         f"with fewer than {intervals.FEWEST_SEEDS}, each seed's.",
         "",
         *markdown.table(("mechanism", *TASKS), rows),
         "",
         "[Figure](results/figures/hard_errors.png), [all alternatives](docs/trained.md), "
-        "[how they are trained](docs/training.md).",
+        "[training](docs/training.md).",
         "",
     ]
 
