@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Times a training step of `attnbench train` on one thread, of task copy with noise 1. Beside it it
-times the same model as a user would write it, with torch.nn.LSTM and the closed form of alpha, and
-the same with our operators.
+"""Times a training step of `attnbench train` on one thread, of task copy with noise 1. It also times
+the same model as a user would write it, with torch.nn.LSTM and the closed form of alpha, and that
+with our operators.
 
 usage: python_loop.py [--quick] [-o RESULT]
 example: /usr/bin/python3 experiments/training/python_loop.py -o results/python_loop.json

@@ -283,7 +283,7 @@ struct TrainingSettings {
 };
 
 // Throws UserError naming the place if members do not fit each other in a
-// model. What cannot be trained beside that only a trainer knows
+// model. What else cannot be trained is known to the trainer alone
 // (python/attnbench/train/settings.py).
 void CheckSettings(const TrainingSettings& settings, const Place& place);
 

@@ -185,9 +185,9 @@ def _errors():
     return [
         f"{markdown.text(invalid)}Second, the error: percent of symbols that a small model "
         "decodes wrongly, of [English words](docs/corpora.md), [spoken phones]"
-        "(docs/speech.md) and made tasks. The phones are of four synthetic speakers; half of the "
-        "sentences are of one whom training has not heard. "
-        "Means over seeds; "
+        "(docs/speech.md) and made tasks. Phones are of four synthetic speakers, half of the "
+        "sentences of one whom training has not heard. "
+        "Means over seeds (of phones, those that all have); "
         f"with fewer than {intervals.FEWEST_SEEDS}, each seed's.",
         "",
         *markdown.table(("mechanism", *TASKS), rows),

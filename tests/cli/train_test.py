@@ -157,7 +157,7 @@ class TrainTest(InFolder):
         self.assertTrue(self.result("all.json")["complete"])
         told = self.result("all.json")["context"]["warnings"]
         self.assertIn("it was hot", told)
-        self.assertIn("some runs were trained on another machine: Another", " ".join(told))
+        self.assertIn("some runs were trained on another kind of machine: Another", " ".join(told))
 
         # What no part has is trained, and a part is another input.
         done = self.train("-o", "rest.json", "--parts", "b.json")
@@ -165,13 +165,19 @@ class TrainTest(InFolder):
         self.assertEqual(self.runs("rest.json"), self.runs("whole.json"))
         self.expect_refused(["-o", "r.json", "--parts", "a.json,c.json"], "c.json: ")
         self.expect_refused(["-o", "a.json", "--force", "--parts", "a.json"], "a.json")
+        other = self.result("b.json")
+        other["runs"][1]["result"]["soft_error"] += 0.1
+        self.dump(other, "c.json")
+        self.expect_refused(["-o", "r.json", "--parts", "b.json,c.json"],
+                            "c.json: has another result of run hard with seed 2")
         part["context"]["build_id"] = "0123456789abcdef"
         self.dump(part, "b.json")
         self.expect_refused(["-o", "r.json", "--parts", "a.json,b.json"],
-                            "b.json: was made by another build")
+                            "b.json: was made by another build", "Leave it out of --parts")
         self.write(settings={"noise": 3})
-        self.expect_refused(["-o", "r.json", "--parts", "b.json"],
-                            "b.json: holds run hard with seed 1, of another experiment")
+        self.expect_refused(["-o", "r.json", "--force", "--parts", "b.json"],
+                            "b.json: holds run hard with seed 1, of another experiment",
+                            "Leave it out of --parts")
 
     def test_a_run_that_diverges_is_told_and_the_others_go_on(self):
         self.write()

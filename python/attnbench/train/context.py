@@ -33,13 +33,14 @@ def make(seed, of_torch):
 
 def of_all(context, before):
     """Gives a new result's context with what those of results that it takes runs of say of
-    their trust, and a warning for each other machine.
+    their trust, and a warning for each other kind of machine.
     """
     made = {**context}
     for one in before:
         others = [*one["warnings"]]
         if words.machine_text(one) != words.machine_text(context):
-            others.append(f"some runs were trained on another machine: {words.machine_text(one)}")
+            others.append("some runs were trained on another kind of machine: "
+                          + words.machine_text(one))
         for member, texts in (("warnings", others), ("invalid_reasons", one["invalid_reasons"])):
             made[member] = list(dict.fromkeys([*made[member], *texts]))
     return {**made, "valid": not made["invalid_reasons"]}

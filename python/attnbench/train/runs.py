@@ -81,11 +81,19 @@ class _Training:
             place = places.get(_identity(run))
             if place is None:
                 raise load.DataError(path, (
-                    f"holds run {run['name']} with seed {run['seed']}, of another experiment or "
-                    "of other settings, which the output would not have. Use -o for another "
-                    "file, or --force"))
+                    f"holds run {run['name']} with seed {run['seed']}, of another experiment, of "
+                    "other settings or of an alternative that --only leaves out; the output would "
+                    f"not have it. {self._advice(path)}"))
+            if self._finished.get(place, run)["result"] != run["result"]:
+                raise load.DataError(path, (
+                    f"has another result of run {run['name']} with seed {run['seed']} than a file "
+                    f"before it. {self._advice(path)}"))
             self._finished[place] = run
         return path, result["context"]
+
+    def _advice(self, path):
+        return ("Use -o for another file, or --force" if path == self._options.output
+                else "Leave it out of --parts")
 
     def _check_checkpoint(self, run):
         path = self._checkpoint(run)
@@ -100,7 +108,7 @@ class _Training:
             if of["build_id"] != of_torch["build_id"]:
                 raise load.DataError(path, (
                     "was made by another build of attnbench or PyTorch, or on another device, "
-                    "and the output would mix the two. Use -o for another file, or --force"))
+                    f"and the output would mix the two. {self._advice(path)}"))
         if not self._options.resume:
             for run in self._runs:
                 self._remove_checkpoint(run)
