@@ -183,11 +183,11 @@ def _errors():
         for mechanism, label in names.runs(chosen).items()
     ]
     return [
-        f"{markdown.text(invalid)}Second, the error: percent of symbols that a small model "
+        f"{markdown.text(invalid)}Second, the error: percent of symbols a small model "
         "decodes wrongly, of [English words](docs/corpora.md), [spoken phones]"
         "(docs/speech.md) and made tasks. Phones are of four synthetic speakers, half of the "
         "sentences of one whom training has not heard. "
-        "Means over seeds (of phones, those that all have); "
+        "Means over seeds (of phones, common ones); "
         f"with fewer than {intervals.FEWEST_SEEDS}, each seed's.",
         "",
         *markdown.table(("mechanism", *TASKS), rows),
