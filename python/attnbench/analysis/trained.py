@@ -89,10 +89,11 @@ class Runs:
         return next(run["settings"] for run in self.document["runs"]
                     if run["name"] == name)
 
-    def data(self, name):
+    def data(self, name, seeds=None):
         """The folder of each seed's run, "" of a made task."""
+        seeds = self.seeds(name) if seeds is None else seeds
         return [self.document["runs"][place]["settings"].get("data") or ""
-                for place in self.places([name], self.seeds(name))]
+                for place in self.places([name], seeds)]
 
     def seeds(self, *names):
         """The seeds with which all of these alternatives have ended."""
@@ -266,9 +267,7 @@ def _quantity(runs, of, to, per, bounds, statistic):
         return Quantity(labels, None, "its runs do not have the number", places)
     why = "" if len(seeds) > 1 else "one seed, which does not show what chance does"
     if statistic == "deviation":
-        data = tuple(runs.document["runs"][place]["settings"].get("data")
-                     for place in runs.places(names[:1], seeds))
-        found = intervals.Deviations(*map(tuple, columns), data)
+        found = intervals.Deviations(*map(tuple, columns), tuple(runs.data(names[0], seeds)))
         if not found.are_there():
             return Quantity(labels, None, why or "all of its seeds are alike", places)
         return Quantity(labels, found, why, places)

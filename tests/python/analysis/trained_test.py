@@ -251,7 +251,8 @@ class TrainedTest(unittest.TestCase):
             self.assertEqual(trained_table.values_text(numpy.array(values), "spread", 2), text)
         # Student's t of four degrees: 2.776 times 0.447 / sqrt(5) = 0.555.
         self.assertEqual(
-            trained_table.values_text(numpy.array([0, 0, 0, 0, 1.0]), "spread", 2), "0.20 [0.00, 0.76]")
+            trained_table.values_text(numpy.array([0, 0, 0, 0, 1.0]), "spread", 2),
+            "0.20 [0.00, 0.76]")
         self.assertEqual(trained_table.values_text(None, "spread", 2), "–")
 
     def test_the_table_has_a_column_for_what_any_alternative_has(self):
